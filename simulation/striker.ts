@@ -188,7 +188,7 @@ export class Striker {
     const committed = this.#world.servers.committed();
     const folder = lock.is === 'semaphore' || lock.is === 'semaphore-mutex' ? `${lock.path}/leases` : lock.path;
     const [first] = [...committed.children(folder)].sort((a, b) => sequenceOf(a) - sequenceOf(b));
-    if (!client || client.isClosing || process.isDead || first === undefined) return;
+    if (!client || client.host.isClosing || process.isDead || first === undefined) return;
     const path = `${folder}/${first}`;
     const timeoutMs = this.#plan.sessionTimeoutMs;
     this.#world.herd.asked(path, asker);

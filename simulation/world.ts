@@ -145,7 +145,7 @@ export class World implements Struck {
 
   #close({ timeoutMs, successorAfterMs }: Close, client: SimClient): void {
     const { client: library, process } = client;
-    if (!library || library.isClosing) return;
+    if (!library || library.host.isClosing) return;
     const closing = library.close({ timeoutMs });
     const settled = this.owners.settling.inTime({ client, id: client.name }, 'close', closing, timeoutMs);
     client.open += 1;

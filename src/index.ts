@@ -1,7 +1,8 @@
 /// <reference types="node" preserve="true" />
 import './mutex/path-locks.js';
 
-export { LockClient, type LockClientEvents } from './client/lock-client.js';
+export { LockClient } from './client/lock-client.js';
+export type { LockClientEvents } from './client/client-report.js';
 export type { ClientHealth } from './client/client-health.js';
 export type { SessionMessage } from './client/session-tracing.js';
 export type { BackgroundEvent } from './client/background-event.js';

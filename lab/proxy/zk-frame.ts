@@ -30,6 +30,8 @@ interface Request {
 export class FrameDecoder {
   readonly #connection: number;
   readonly #unanswered: Request[] = [];
+  /** The errors of the requests that the server must not carry out, by their xids. */
+  readonly #refused = new Map<number, number>();
   readonly #seenFirst = { client: false, server: false };
 
   constructor(connection: number) {
@@ -42,10 +44,26 @@ export class FrameDecoder {
       this.#seenFirst[from] = true;
       return { ...common, op: 'connect', xid: 0 };
     }
-    if (from === 'server') return { ...common, ...this.#reply(body) };
+    if (from === 'server') return this.#refusal({ ...common, ...this.#reply(body) });
     const request = parseRequest(body);
     this.#unanswered.push(request);
     return { ...common, ...request };
+  }
+
+  /**
+   * The answer to this request will be this error. Returns a request that changes nothing, with the same xid and its
+   * length in front, to send in its place.
+   */
+  refuse({ xid }: Frame, error: number): Buffer {
+    this.#refused.set(xid, error);
+    return new RecordWriter().int(xid).int(opcodes.exists).bytes('/').flag(false).frame();
+  }
+
+  #refusal(frame: Frame): Frame {
+    const error = this.#refused.get(frame.xid);
+    if (error === undefined || frame.op === 'watch') return frame;
+    this.#refused.delete(frame.xid);
+    return { ...frame, err: error, body: withError(frame, error).subarray(4) };
   }
 
   #reply(body: Buffer): Request & { err: number } {

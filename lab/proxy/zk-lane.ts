@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
-import { FrameSplitter } from '../wire/record.ts';
+import { FrameSplitter, RecordWriter } from '../wire/record.ts';
 import { withError, type Frame, type FrameDecoder } from './zk-frame.ts';
 
 /**
  * The action on a frame. `drop` discards the frame. `cut` destroys both sockets before the frame, `cut-inside` in the
  * middle of it, `cut-after` behind it. `hold` keeps the frame and all later frames of its direction until `speak()`,
  * `delayUntil` until a promise settles. `replaceWith` sends other bytes in its place, with their length in front.
+ * `refuse` is for requests: the server does not carry it out, and its answer, in its turn, is this error.
  */
 export type FrameAction =
   | 'pass'
@@ -16,6 +17,7 @@ export type FrameAction =
   | 'hold'
   | { readonly delayUntil: Promise<unknown> }
   | { readonly replaceError: number }
+  | { readonly refuse: number }
   | { readonly replaceWith: Buffer };
 
 export interface LaneEvents {
@@ -65,8 +67,10 @@ export class ZkLane {
   }
 
   #receive(chunk: Buffer): void {
-    for (const bytes of this.#splitter.push(chunk)) {
-      const frame = this.#decoder.decode(this.#ends.from, bytes.subarray(4));
+    for (const arrived of this.#splitter.push(chunk)) {
+      const body = arrived.subarray(4);
+      const frame = this.#decoder.decode(this.#ends.from, body);
+      const bytes = frame.body === body ? arrived : new RecordWriter().bytes(frame.body).body();
       this.#take({ is: 'frame', frame, bytes, judged: false });
       this.#events.arrived(frame);
     }
@@ -104,6 +108,7 @@ export class ZkLane {
     else if (action === 'cut-inside') this.#cutInside(bytes);
     else if (action === 'cut-after') this.#cutAfter(bytes);
     else if (action === 'hold') this.#stopBefore(item, 'held');
+    else if ('refuse' in action) target.write(this.#decoder.refuse(frame, action.refuse));
     else if ('replaceError' in action) target.write(withError(frame, action.replaceError));
     else if ('replaceWith' in action) target.write(action.replaceWith);
     else this.#delay(item, action.delayUntil);

@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { virtualMachine } from '../world.ts';
 import { FrameLog } from './frame-log.ts';
 import { giveUpPort, keepPort, listen, listenAgain, onFreshPorts } from '../servers/free-port.ts';
 import { behindTls } from '../servers/tls-front.ts';
@@ -10,6 +11,15 @@ export type { Frame, FrameAction, Op };
 
 /** Returns undefined to leave the frame to the next rule. Without a rule the frame passes. */
 export type FrameRule = (frame: Frame) => FrameAction | undefined;
+
+/**
+ * The treatment of new connections, while those that exist stay as they are:
+ * - `refused`: nobody listens.
+ * - `swallowed`: the first packet is never answered. Only in the virtual world.
+ * - `closed`: accepted, and closed before a byte is read, as by a full server, or by a balancer without a backend.
+ * - `silent`: accepted, and nothing ever comes back, as from a TLS handshake that never ends.
+ */
+export type Newcomers = 'served' | 'refused' | 'swallowed' | 'closed' | 'silent';
 
 /** A proxy between clients and one ZooKeeper server that sees every frame and causes network faults. */
 export interface ZkProxy extends AsyncDisposable {
@@ -38,6 +48,11 @@ export interface ZkProxy extends AsyncDisposable {
   refuse(): Promise<void>;
   /** Listens again on the same port. */
   accept(): Promise<void>;
+  admit(newcomers: Newcomers): Promise<void>;
+  /** The number of connections so far. In the virtual world also of those that were refused or swallowed. */
+  readonly dials: number;
+  /** Lets all connections have this round trip, and new ones too. Only in the virtual world. */
+  roundTrip(ms: number): void;
   /** Connects later connections to another server. */
   retarget(port: number): void;
   close(): Promise<void>;
@@ -66,6 +81,10 @@ class LocalProxy implements ZkProxy {
   readonly #links = new Set<ZkLink>();
   #target: number;
   #connections = 0;
+  #accepted = 0;
+  #newcomers: Newcomers = 'served';
+  /** The connections that get no answer. */
+  readonly #strangers = new Set<Socket>();
   #silent = false;
   #listening: Listening = { at: 'nothing' };
 
@@ -117,7 +136,7 @@ class LocalProxy implements ZkProxy {
   async accept(): Promise<void> {
     const before = this.#listening;
     if (before.at === 'accepting') return;
-    const server = createServer((socket) => behindTls(socket, (plain) => this.#connected(plain)));
+    const server = createServer((socket) => this.#arrived(socket));
     this.#listening = { at: 'accepting', server };
     try {
       await (before.at === 'nothing' ? listen(server, this.port) : listenAgain(server, this.port));
@@ -125,6 +144,24 @@ class LocalProxy implements ZkProxy {
       this.#listening = before;
       throw error;
     }
+  }
+
+  async admit(newcomers: Newcomers): Promise<void> {
+    const network = virtualMachine?.network;
+    if (newcomers === 'swallowed' && !network) throw new Error('Only the virtual world swallows connections');
+    this.#newcomers = newcomers;
+    if (newcomers === 'swallowed') network?.swallow(this.port);
+    else network?.pass(this.port);
+    await (newcomers === 'refused' ? this.refuse() : this.accept());
+  }
+
+  get dials(): number {
+    return virtualMachine?.network.dialsTo(this.port) ?? this.#accepted;
+  }
+
+  roundTrip(ms: number): void {
+    if (!virtualMachine) throw new Error('Only the virtual world has long round trips');
+    virtualMachine.network.delay(this.port, ms / 2);
   }
 
   retarget(port: number): void {
@@ -137,11 +174,29 @@ class LocalProxy implements ZkProxy {
     this.#listening = { at: 'nothing' };
     this.#log.close();
     this.cut();
+    for (const socket of this.#strangers) socket.destroy();
+    virtualMachine?.network.pass(this.port);
+    virtualMachine?.network.delay(this.port, 0);
     await Promise.all([...this.#links].map((link) => link.ended));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #arrived(socket: Socket): void {
+    this.#accepted += 1;
+    if (this.#newcomers === 'served') {
+      behindTls(socket, (plain) => this.#connected(plain));
+      return;
+    }
+    socket.on('error', () => undefined);
+    if (this.#newcomers === 'closed') {
+      socket.destroy();
+      return;
+    }
+    this.#strangers.add(socket);
+    socket.resume().once('close', () => this.#strangers.delete(socket));
   }
 
   #connected(client: Socket): void {

@@ -8,6 +8,7 @@ import { whenProcessEnds } from './process-end.ts';
 import { nettyJars, securityConfig, securityJavaOptions, type Security } from './security.ts';
 import { isOverTls } from './tls-front.ts';
 import { ServerProcess } from './server-process.ts';
+import type { KeeperVersion } from './virtual/keeper-desk.ts';
 import { zooKeeperCommandLine, type Jvm, type mainClass } from './zookeeper-process.ts';
 
 type Config = Readonly<Record<string, string | number>>;
@@ -25,6 +26,10 @@ export interface ServerOptions {
   config?: Config;
   /** TLS and SASL. @default TLS on the same port if the tests run over TLS, else neither */
   security?: Security;
+  /** The most answers that one connection gets in a second. Only in the virtual world. @default no limit */
+  answersPerSecond?: number;
+  /** An imitation of this ClickHouse Keeper. Only in the virtual world. @default ZooKeeper */
+  keeper?: KeeperVersion;
 }
 
 /** A ZooKeeper server in its own process, on 127.0.0.1. */

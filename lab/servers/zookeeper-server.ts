@@ -20,6 +20,8 @@ export function startServer(options: ServerOptions = {}): Promise<ZooKeeperServe
  * await using server = await startRealServer({ tickTimeMs: 200, containerCheckMs: 10 });
  */
 export async function startRealServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
+  if (options.keeper ?? options.answersPerSecond)
+    throw new Error('Only a virtual server imitates ClickHouse Keeper, or has a pace');
   await ensureDebianZooKeeper();
   const hasSecurePort = options.security?.tls === 'own-port';
   return onFreshPorts(hasSecurePort ? 2 : 1, async ([port = 0, securePort]) => {

@@ -8,6 +8,9 @@ export class VirtualNetwork {
   readonly #random: Random | undefined;
   readonly #listeners = new Map<string, VirtualServer>();
   readonly #far = new Map<string, number>();
+  readonly #swallowed = new Set<number>();
+  readonly #dials = new Map<number, number>();
+  readonly #extraMs = new Map<number, number>();
   #lastPort = firstPort;
 
   /** @param random draws the delay of each message; without it all delays are the same */
@@ -16,21 +19,47 @@ export class VirtualNetwork {
     this.#random = random;
   }
 
-  /** The time that a message to or from this address takes, in milliseconds. */
-  delayMs(address: string): number {
-    return (this.#far.get(address) ?? 0) + (this.#random?.between(shortestMs, longestMs) ?? usualMs);
+  /** The time that a message takes, in milliseconds, on a connection to this port of this address. */
+  delayMs(port: number, address: string): number {
+    const extraMs = (this.#extraMs.get(port) ?? 0) + (this.#far.get(address) ?? 0);
+    return (this.#random?.between(shortestMs, longestMs) ?? usualMs) + extraMs;
   }
 
-  /** Each message to or from the address takes longer from now on. Returns a function that ends this. */
+  /** Each message on a connection to this address takes longer. Returns a function that ends this. */
   makeFar(address: string, byMs: number): () => void {
     this.#far.set(address, byMs);
     return () => this.#far.delete(address);
+  }
+
+  /** Each message on a connection to this port takes so much longer, in both directions. */
+  delay(port: number, extraMs: number): void {
+    this.#extraMs.set(port, extraMs);
   }
 
   /** A port without a listener, which nothing has used for a long time. */
   freshPort(): number {
     this.#lastPort = this.#lastPort === highestPort ? firstPort : this.#lastPort + 1;
     return this.listenerAt('127.0.0.1', this.#lastPort) ? this.freshPort() : this.#lastPort;
+  }
+
+  /** Packets of new connections to this port arrive nowhere, until `pass`. Connections that exist stay. */
+  swallow(port: number): void {
+    this.#swallowed.add(port);
+  }
+
+  pass(port: number): void {
+    this.#swallowed.delete(port);
+  }
+
+  /** A socket dials this port. Returns false if its packets arrive nowhere. */
+  dial(port: number): boolean {
+    this.#dials.set(port, this.dialsTo(port) + 1);
+    return !this.#swallowed.has(port);
+  }
+
+  /** The number of times that this port was dialled, also in vain. */
+  dialsTo(port: number): number {
+    return this.#dials.get(port) ?? 0;
   }
 
   /** Returns false if another server listens there. */

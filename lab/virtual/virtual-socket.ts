@@ -167,6 +167,11 @@ export class VirtualSocket extends Duplex {
     this.#tellHere(() => this.#failed('ECONNREFUSED'));
   }
 
+  /** The port that was dialled, at both ends. */
+  get #serverPort(): number {
+    return this.#place.port === 0 ? (this.localPort ?? 0) : this.#place.port;
+  }
+
   #place: Place = { address: '', port: 0 };
   #failed: (code: string) => void = () => undefined;
 
@@ -214,10 +219,10 @@ export class VirtualSocket extends Duplex {
         next(errnoError('connect', 'ETIMEDOUT', place.address, place.port)),
       );
     // A packet to another machine arrives nowhere, and nothing comes back.
-    if (!isHere(place.address)) return;
+    if (!isHere(place.address) || !this.#network.dial(place.port)) return;
     const listener = this.#network.listenerAt(place.address, place.port);
     if (!listener) return this.refused();
-    this.#later(this.#network.delayMs(place.address), phases.socket, () => {
+    this.#later(this.#network.delayMs(place.port, place.address), phases.socket, () => {
       if (isOver || !this.connecting) return;
       const now = this.#network.listenerAt(place.address, place.port);
       if (now) now.accept(this);
@@ -286,10 +291,8 @@ export class VirtualSocket extends Duplex {
   }
 
   #tellHere(arrived: () => void, sender = this.owner): void {
-    const at = Math.max(
-      this.#lastArrivalAt,
-      sender.now + this.#network.delayMs(this.#place.address || (this.localAddress ?? '')),
-    );
+    const address = this.#place.address || (this.localAddress ?? '');
+    const at = Math.max(this.#lastArrivalAt, sender.now + this.#network.delayMs(this.#serverPort, address));
     this.#lastArrivalAt = at;
     this.#network.time.addAt(at, phases.socket, arrived, { whose: this.owner, resource: this.#resource });
   }

@@ -118,7 +118,7 @@ export const builds = [
       edit(
         'src/mutex/hold.ts',
         '      session: node.session,\n      paths: () => [this.path],\n      assertValid: () => this.assertValid(),',
-        '      get session() {\n        return client.session;\n      },\n      paths: () => [this.path],\n      assertValid: () => undefined,',
+        '      get session() {\n        return host.sessions.current;\n      },\n      paths: () => [this.path],\n      assertValid: () => undefined,',
       ),
     ],
   },
@@ -132,8 +132,8 @@ export const builds = [
       ),
       edit(
         'src/election/leader-election.ts',
-        '  readonly #client: LockClient;',
-        '  cached: Awaited<ReturnType<MutexAcquirer["kind"]["holder"]>>;\n  readonly #client: LockClient;',
+        '  readonly #host: LockHost;',
+        '  cached: Awaited<ReturnType<MutexAcquirer["kind"]["holder"]>>;\n  readonly #host: LockHost;',
       ),
     ],
   },

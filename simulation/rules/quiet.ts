@@ -55,7 +55,7 @@ export class Quiet {
   }
 
   #judge({ name, client, process, open, waits, idleSince }: SimClient): void {
-    if (!client || client.isClosing || open > waits) return;
+    if (!client || client.host.isClosing || open > waits) return;
     // It has opened a new session after an outage, and proves it.
     if (client.state === 'lost') return;
     const { id, znodes } = client.session;

@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { Listeners } from '../support/listeners.js';
 import { eventsBetween, holdersOf, type BoardEvent, type Holders } from './board-event.js';
 import { Departures } from './departures.js';
@@ -15,7 +15,7 @@ import { ZnodeTree, type Directory, type TreeListener } from './znode-tree.js';
  */
 export class LockBoard implements TreeListener {
   readonly root: string;
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #tree: ZnodeTree;
   readonly #departures = new Departures();
   readonly #locks = new Map<string, LockView>();
@@ -29,10 +29,10 @@ export class LockBoard implements TreeListener {
   #lookedAt = -Infinity;
   #cancelLook: (() => void) | undefined;
 
-  constructor(client: LockClient, root: string) {
+  constructor(host: LockHost, root: string) {
     this.root = root;
-    this.#client = client;
-    this.#tree = new ZnodeTree(client, root, this);
+    this.#host = host;
+    this.#tree = new ZnodeTree(host, root, this);
   }
 
   get state(): BoardState {
@@ -46,12 +46,12 @@ export class LockBoard implements TreeListener {
 
   /** The time of day, in milliseconds since 1970. */
   get nowMs(): number {
-    return this.#client.clock.wall();
+    return this.#host.clock.wall();
   }
 
   /** The events of the last minutes, the oldest first. */
   get events(): readonly BoardEvent[] {
-    this.#events = this.#events.filter(({ atMs }) => atMs > this.#client.clock.wall() - timelineMs).slice(-mostEvents);
+    this.#events = this.#events.filter(({ atMs }) => atMs > this.#host.clock.wall() - timelineMs).slice(-mostEvents);
     return this.#events;
   }
 
@@ -102,20 +102,20 @@ export class LockBoard implements TreeListener {
     if (this.#state.is !== 'live') return;
     this.#cancelLook?.();
     this.#look({ duringOutage: false });
-    this.#state = { is: 'cut-off', sinceMs: this.#client.clock.wall() };
+    this.#state = { is: 'cut-off', sinceMs: this.#host.clock.wall() };
     this.#changes.tell({ locks: [], gone: [], events: [], state: this.#state });
   }
 
   #lookSoon(): void {
     if (this.#cancelLook) return;
-    const { clock } = this.#client;
+    const { clock } = this.#host;
     const delayMs = Math.max(settleMs, this.#lookedAt + pauseMs - clock.now());
     this.#cancelLook = clock.after(delayMs, () => this.#look({ duringOutage: false }));
   }
 
   #look({ duringOutage }: { readonly duringOutage: boolean }): void {
     this.#cancelLook = undefined;
-    this.#lookedAt = this.#client.clock.now();
+    this.#lookedAt = this.#host.clock.now();
     const locks: LockView[] = [];
     const gone: string[] = [];
     const events: BoardEvent[] = [];
@@ -148,7 +148,7 @@ export class LockBoard implements TreeListener {
     const before = this.#holders.get(path) ?? holdersOf(undefined);
     if (after) this.#holders.set(path, holdersOf(after));
     else this.#holders.delete(path);
-    const atMs = this.#client.clock.wall();
+    const atMs = this.#host.clock.wall();
     const isFirst = this.#looked === 'never';
     const events =
       isFirst || this.#tree.isRefused(path)

@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { Stat } from '../zookeeper/operations.js';
 import { join, parentsOf } from '../zookeeper/path.js';
 import { participantName } from './participant-name.js';
@@ -10,7 +10,7 @@ import { TreeFeed, type TreeReader } from './tree-feed.js';
  * once for each connection, and afterwards only what changes.
  */
 export class ZnodeTree implements TreeReader {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #root: string;
   readonly #listener: TreeListener;
   readonly #stopFollowing: () => void;
@@ -19,12 +19,12 @@ export class ZnodeTree implements TreeReader {
   readonly #unreadable = new Map<string, unknown>();
   #feed: TreeFeed | undefined;
 
-  constructor(client: LockClient, root: string, listener: TreeListener) {
-    this.#client = client;
+  constructor(host: LockHost, root: string, listener: TreeListener) {
+    this.#host = host;
     this.#root = root;
     this.#listener = listener;
     this.#directories.set(root, new Directory(root));
-    this.#stopFollowing = client.onChange(() => this.#follow());
+    this.#stopFollowing = host.sessions.onChange(() => this.#follow());
     this.#follow();
   }
 
@@ -156,14 +156,15 @@ export class ZnodeTree implements TreeReader {
   }
 
   #follow(): void {
-    const { session } = this.#client;
+    const { sessions, clock } = this.#host;
+    const session = sessions.current;
     if (this.#feed?.serves(session)) return;
     const wasConnected = this.#feed !== undefined;
     this.#feed?.end();
     this.#feed = undefined;
-    if (this.#client.isClosing) return;
+    if (this.#host.isClosing) return;
     if (wasConnected) this.#listener.cutOff();
-    if (session.isConnected) this.#feed = new TreeFeed(this.#client, this.#root, this, this.#withoutRecursion);
+    if (session.isConnected) this.#feed = new TreeFeed({ session, clock }, this.#root, this, this.#withoutRecursion);
   }
 
   #add(directory: Directory, name: string): ParticipantZnode | 'directory' {

@@ -1,5 +1,5 @@
 import type { LockBoard } from '../board/lock-board.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { refused } from '../internals/refusal.js';
 import { ask } from '../mutex/ask.js';
 import { exists } from '../zookeeper/operations.js';
@@ -12,20 +12,20 @@ import { UsageError } from './usage-error.js';
  * @throws UsageError if several participants hold it
  * @throws RequestFailedError if the servers do not show the participants
  */
-export async function holderOf(client: LockClient, board: LockBoard, path: string): Promise<string | undefined> {
+export async function holderOf(host: LockHost, board: LockBoard, path: string): Promise<string | undefined> {
   const [hidden] = board.unreadable.values();
-  if (hidden !== undefined) refused(client, `The holder of ${path} cannot be read`)(hidden);
+  if (hidden !== undefined) refused(host.options, `The holder of ${path} cannot be read`)(hidden);
   const holders = board.locks.get(path)?.holders.map((holder) => holder.path) ?? [];
   if (holders.length > 1)
     throw new UsageError(
       `${holders.length} participants hold ${path}: give the path of one of them\n${holders.join('\n')}`,
     );
-  return holders[0] ?? ((await isOwned(client, path)) ? path : undefined);
+  return holders[0] ?? ((await isOwned(host, path)) ? path : undefined);
 }
 
-function isOwned(client: LockClient, path: string): Promise<boolean> {
-  return ask(client, { call: 'holder', what: 'holder', path }, undefined, (deadline) =>
-    client.ask(async (session) => {
+function isOwned(host: LockHost, path: string): Promise<boolean> {
+  return ask(host, { call: 'holder', what: 'holder', path }, undefined, (deadline) =>
+    host.sessions.ask(async (session) => {
       const stat = await session.find(exists(path));
       return stat !== undefined && stat.ephemeralOwner !== 0n;
     }, deadline),

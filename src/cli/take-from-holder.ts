@@ -44,7 +44,7 @@ function withHolder(
   return unlessUnanswered(io, async () => {
     await using open = await openBoard(args, path, io);
     const { client, board } = open;
-    const znode = await holderOf(client, board, path);
+    const znode = await holderOf(client.host, board, path);
     const done = znode === undefined ? 'free' : await act(client, znode).catch(unlessGone);
     if (args.options.json) io.stdout.write(`${JSON.stringify({ path, znode, done })}\n`);
     else if (znode !== undefined) io.stdout.write(`${done} ${printable(znode)}\n`);

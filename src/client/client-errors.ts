@@ -1,3 +1,5 @@
+import type { Credential } from '../zookeeper/connection.js';
+import { describeHosts, type ConnectString } from '../zookeeper/connect-string.js';
 import { errorText } from '../support/error-text.js';
 import { LockError } from '../support/lock-error.js';
 import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
@@ -64,6 +66,26 @@ export class AuthFailedError extends LockError {
       refusal && { cause: refusal },
     );
   }
+}
+
+/** The error of a session that the servers refused. */
+export function authFailed(
+  target: ConnectString,
+  { auth }: { readonly auth: readonly Credential[] },
+  session: Refused,
+): AuthFailedError {
+  const schemes = auth.map(({ scheme }) => scheme);
+  return new AuthFailedError(describeHosts(target), schemes, saslRefusal(session));
+}
+
+/** Why the servers refused the account of the option `sasl`, or a client without one. */
+export function saslRefusal({ refusal }: Refused): SaslRefusal | undefined {
+  return refusal?.why === 'credentials' ? undefined : refusal;
+}
+
+/** A session, and why the servers refused its account. */
+interface Refused {
+  readonly refusal: SaslRefusal | undefined;
 }
 
 function refusedBySasl(hosts: string, refusal: Error): string {

@@ -1,6 +1,6 @@
-import type { CancelTimer, Clock } from '../support/clock.js';
-import type { SessionIdentity } from '../zookeeper/connection.js';
-import type { Session, SessionOwner } from '../zookeeper/session.js';
+import type { CancelTimer } from '../support/clock.js';
+import type { Session } from '../zookeeper/session.js';
+import type { SessionSource } from './session-source.js';
 
 /**
  * A session that the client has given up. It lives on at the servers until it expires, and its znodes block the queue.
@@ -8,7 +8,9 @@ import type { Session, SessionOwner } from '../zookeeper/session.js';
  * connected, with longer and longer pauses, until a server has closed the ghost or no server can know it any more.
  */
 export class Ghost {
-  readonly #options: GhostOptions;
+  readonly #lost: LostSession;
+  readonly #source: SessionSource;
+  readonly #owner: GhostOwner;
   /**
    * The time when a server last may have extended the session. A server that accepts its ConnectRequest gives it one
    * more timeout.
@@ -21,17 +23,19 @@ export class Ghost {
   #isClosing = false;
   #isOver = false;
 
-  constructor(options: GhostOptions) {
-    this.#options = options;
-    this.#touchedAt = options.clock.now();
+  constructor({ identity, timeoutMs }: LostSession, source: SessionSource, owner: GhostOwner) {
+    this.#lost = { identity, timeoutMs };
+    this.#source = source;
+    this.#owner = owner;
+    this.#touchedAt = source.clock.now();
   }
 
   /** Dials if it is time to. Called at the beginning, and when the client's session has changed. */
   look(): void {
     if (this.#isOver || this.#attempt || this.#pause) return;
-    const health = this.#options.health();
+    const health = this.#owner.health();
     if (!this.#isClosing && health === undefined) return;
-    if (this.#rounds > 0 && health !== undefined && isForgotten(health, this.#touchedAt, this.#options.timeoutMs))
+    if (this.#rounds > 0 && health !== undefined && isForgotten(health, this.#touchedAt, this.#lost.timeoutMs))
       this.#end();
     else this.#dial();
   }
@@ -43,7 +47,7 @@ export class Ghost {
   close(timeoutMs: number): Promise<void> {
     if (this.#isOver) return Promise.resolve();
     const closed = new Promise<void>((resolve) => this.#whenOver.push(resolve));
-    this.#whenOver.push(this.#options.clock.after(timeoutMs, () => this.#end()));
+    this.#whenOver.push(this.#source.clock.after(timeoutMs, () => this.#end()));
     this.#isClosing = true;
     this.#pause?.();
     this.#pause = undefined;
@@ -52,35 +56,27 @@ export class Ghost {
   }
 
   #dial(): void {
-    const { identity, timeoutMs, clock } = this.#options;
+    const { identity, timeoutMs } = this.#lost;
     let isTold = true;
-    const owner: SessionOwner = {
-      connected: ignore,
-      answered: ignore,
-      suspended: ignore,
-      overdue: ignore,
-      settled: ignore,
-      warn: (message, error) => this.#options.warn(message, error),
-      unanswered: (attempt) => {
-        isTold = false;
-        attempt.abandon();
-      },
-      ended: (attempt, why) => {
-        if (attempt.epoch > 0) this.#touchedAt = clock.now();
-        this.#attempt = undefined;
-        if (this.#isOver) return;
-        if (isTold && why === 'closed') this.#options.closed();
-        if (isTold) this.#end();
-        else this.#unanswered();
-      },
-    };
     // Servers with older data refuse the ghost's zxid without a reply. The ghost reads nothing that could be too old,
     // so it shows no zxid from the second round on. The first round shows it, because a server that was cut off before
     // the session began would otherwise say that the session has ended.
     const lastZxid = this.#rounds === 0 ? identity.lastZxid : 0n;
-    const attempt = this.#options.open(
+    const attempt = this.#source.open(
+      {
+        unanswered: (session) => {
+          isTold = false;
+          session.abandon();
+        },
+        ended: (session, why) => {
+          if (session.epoch > 0) this.#touchedAt = this.#source.clock.now();
+          this.#attempt = undefined;
+          if (this.#isOver) return;
+          if (isTold) this.#end(why === 'closed');
+          else this.#unanswered();
+        },
+      },
       { resume: { ...identity, lastZxid }, sessionTimeoutMs: timeoutMs, unansweredRounds: this.#rounds },
-      owner,
     );
     this.#attempt = attempt;
     this.#rounds += 1;
@@ -88,29 +84,25 @@ export class Ghost {
   }
 
   #unanswered(): void {
-    const { clock, random, timeoutMs } = this.#options;
-    this.#pause = clock.after(pauseMs(this.#rounds, timeoutMs) * (0.5 + random() / 2), () => {
+    const { clock, chance } = this.#source;
+    this.#pause = clock.after(pauseMs(this.#rounds, this.#lost.timeoutMs) * (0.5 + chance.random() / 2), () => {
       this.#pause = undefined;
       this.look();
     });
   }
 
-  #end(): void {
+  #end(isClosed = false): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#pause?.();
     this.#attempt?.abandon();
     for (const tell of this.#whenOver.splice(0)) tell();
-    this.#options.over(this);
+    this.#owner.over(isClosed);
   }
 }
 
-/** The options of one attempt to close the ghost. It dials each host once. */
-export interface GhostAttempt {
-  readonly resume: SessionIdentity;
-  readonly sessionTimeoutMs: number;
-  readonly unansweredRounds: number;
-}
+/** A session that the client has given up, and the timeout that was granted to it, in milliseconds. */
+type LostSession = Pick<Session, 'identity' | 'timeoutMs'>;
 
 /** The state of the client's present connection. Monotonic milliseconds. */
 export interface ServerHealth {
@@ -120,20 +112,16 @@ export interface ServerHealth {
   readonly answeredAt: number;
 }
 
-export interface GhostOptions {
-  readonly identity: SessionIdentity;
-  /** The session timeout that was granted to the session, in milliseconds. */
-  readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly random: () => number;
-  open(attempt: GhostAttempt, owner: SessionOwner): Session;
+/** The client that gave the session up. */
+export interface GhostOwner {
   /** Undefined while the client has no connection. */
   health(): ServerHealth | undefined;
-  /** The servers have closed the session, or said that it has ended. */
-  closed(): void;
-  /** Nothing is left to do, whatever the servers answered. */
-  over(ghost: Ghost): void;
-  warn(message: string, error: unknown): void;
+  /**
+   * Nothing is left to do.
+   *
+   * @param isClosed true if the servers have closed the session, or said that it has ended
+   */
+  over(isClosed: boolean): void;
 }
 
 const firstPauseMs = 250;
@@ -150,8 +138,4 @@ export function isForgotten({ connectedAt, answeredAt }: ServerHealth, touchedAt
 /** The pause after this number of rounds without an answer, in milliseconds. */
 export function pauseMs(rounds: number, timeoutMs: number): number {
   return Math.max(firstPauseMs, Math.min(firstPauseMs * 2 ** (rounds - 1), timeoutMs / 3));
-}
-
-function ignore(): void {
-  // The ghost's session is opened only to be closed.
 }

@@ -2,7 +2,8 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { Clock } from '../support/clock.js';
 import { callApplication } from '../support/no-context.js';
 import { TracedOperation, TracingMessage, type TracingStart } from '../support/traced-operation.js';
-import { sessionName, type Session, type SessionEnd } from '../zookeeper/session.js';
+import { sessionName, type Session } from '../zookeeper/session.js';
+import type { SessionEnd } from '../zookeeper/session-owner.js';
 
 /**
  * Publishes the sessions of one client, and their outages, on the tracing channel `zookeeper-fair-lock:session`. The

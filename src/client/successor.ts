@@ -1,5 +1,5 @@
-import type { Clock } from '../support/clock.js';
-import type { Session, SessionOwner } from '../zookeeper/session.js';
+import type { Session } from '../zookeeper/session.js';
+import type { SessionSource } from './session-source.js';
 
 /**
  * Finds out why no server answers a session any more. A server that was wiped, or restored from an older backup,
@@ -9,33 +9,33 @@ import type { Session, SessionOwner } from '../zookeeper/session.js';
  * seen.
  */
 export class Successor {
-  readonly #options: SuccessorOptions;
+  readonly #source: SessionSource;
+  readonly #replace: Replace;
   readonly #live = new Set<Session>();
   #candidate: Session | undefined;
   #fruitless = 0;
   #notBefore = -Infinity;
   #isClosed = false;
 
-  constructor(options: SuccessorOptions) {
-    this.#options = options;
+  constructor(source: SessionSource, replace: Replace) {
+    this.#source = source;
+    this.#replace = replace;
   }
 
   /** Every host was tried, and none answered `old`, which is presumed to be over. */
   refused(old: Session): void {
-    if (this.#isClosed || this.#candidate || this.#options.clock.now() < this.#notBefore) return;
-    const candidate = this.#options.open(this.#fruitless, {
-      connected: ignore,
-      answered: ignore,
-      overdue: ignore,
-      settled: ignore,
-      suspended: (session) => this.#dismiss(session),
-      unanswered: (session) => this.#dismiss(session),
-      ended: (session) => {
-        this.#live.delete(session);
-        this.#dismiss(session);
+    if (this.#isClosed || this.#candidate || this.#source.clock.now() < this.#notBefore) return;
+    const candidate = this.#source.open(
+      {
+        suspended: (session) => this.#dismiss(session),
+        unanswered: (session) => this.#dismiss(session),
+        ended: (session) => {
+          this.#live.delete(session);
+          this.#dismiss(session);
+        },
       },
-      warn: (message, error) => this.#options.warn(message, error),
-    });
+      { unansweredRounds: this.#fruitless },
+    );
     this.#candidate = candidate;
     this.#live.add(candidate);
     candidate.onChange(() => {
@@ -55,9 +55,9 @@ export class Successor {
     this.#isClosed = true;
     const candidate = this.#candidate;
     this.#candidate = undefined;
-    const until = this.#options.clock.now() + timeoutMs;
+    const until = this.#source.clock.now() + timeoutMs;
     if (candidate?.epoch === 0) await this.#granted(candidate, Math.min(timeoutMs, grantMs));
-    await Promise.all([...this.#live].map((session) => session.close(Math.max(0, until - this.#options.clock.now()))));
+    await Promise.all([...this.#live].map((session) => session.close(Math.max(0, until - this.#source.clock.now()))));
   }
 
   /**
@@ -72,12 +72,13 @@ export class Successor {
     this.#candidate = undefined;
     this.#live.delete(candidate);
     this.#fruitless = 0;
-    this.#options.replace(old, candidate);
+    this.#replace(old, candidate);
   }
 
   #dismiss(candidate: Session): void {
     if (candidate !== this.#candidate) return;
-    const { clock, sessionTimeoutMs } = this.#options;
+    const { clock, options } = this.#source;
+    const { sessionTimeoutMs } = options;
     this.#candidate = undefined;
     this.#notBefore = clock.now() + probePauseMs(this.#fruitless, sessionTimeoutMs);
     this.#fruitless += 1;
@@ -91,22 +92,14 @@ export class Successor {
         stop();
         resolve();
       };
-      const cancel = this.#options.clock.after(withinMs, settle);
+      const cancel = this.#source.clock.after(withinMs, settle);
       const stop = candidate.onChange(settle);
     });
   }
 }
 
-export interface SuccessorOptions {
-  readonly clock: Clock;
-  /** The session timeout that the client requests from the servers, in milliseconds. */
-  readonly sessionTimeoutMs: number;
-  /** Opens a new session that no other object uses. */
-  open(unansweredRounds: number, owner: SessionOwner): Session;
-  /** The servers have older data than `old` has seen. `by` is connected, and takes the place of `old`. */
-  replace(old: Session, by: Session): void;
-  warn(message: string, error: unknown): void;
-}
+/** The servers have older data than `old` has seen. `by` is connected, and takes the place of `old`. */
+type Replace = (old: Session, by: Session) => void;
 
 const firstPauseMs = 1_000;
 
@@ -118,8 +111,4 @@ const grantMs = 250;
  */
 export function probePauseMs(fruitless: number, sessionTimeoutMs: number): number {
   return Math.min(firstPauseMs * 2 ** fruitless, sessionTimeoutMs);
-}
-
-function ignore(): void {
-  // The session is only a candidate.
 }

@@ -1,4 +1,5 @@
-import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
+import { hostOf, type LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
 import type { AskOptions } from '../mutex/ask.js';
@@ -37,7 +38,7 @@ import { LeaderWatch } from './leader-watch.js';
  * await election.lead((term, stop) => serve(stop), { requeue: true, signal });
  */
 export class LeaderElection {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #election: CheckedElection;
   readonly #acquirer: MutexAcquirer;
@@ -53,13 +54,13 @@ export class LeaderElection {
    * const election = new LeaderElection(client, '/leaders/billing', { id: 'host-7', protocol: 'selector' });
    */
   constructor(client: LockClient, path: string, options: LeaderElectionOptions = {}) {
-    requireClient(client);
+    const host = hostOf(client);
     const election = checkedElection(options);
-    this.#client = client;
+    this.#host = host;
     this.#path = lockPath(path);
     this.#election = election;
     const { mutex, data } = election;
-    this.#acquirer = new MutexAcquirer(client, this.#path, {
+    this.#acquirer = new MutexAcquirer(host, this.#path, {
       role: 'election',
       options: mutex,
       data,
@@ -131,7 +132,7 @@ export class LeaderElection {
         stopping.dispose();
       }
       // Such a term sends nothing, so without this pause no heartbeat, timer or abort would run between its jobs.
-      if (term.isReentrant) await new Promise<void>((resolve) => this.#client.clock.afterPoll(resolve));
+      if (term.isReentrant) await new Promise<void>((resolve) => this.#host.clock.afterPoll(resolve));
     }
   }
 
@@ -146,7 +147,7 @@ export class LeaderElection {
    */
   leader(options?: AskOptions): Promise<Candidate | undefined> {
     const question = { call: 'leader', what: 'holder', path: this.#path } as const;
-    return ask(this.#client, question, options, async (deadline) => {
+    return ask(this.#host, question, options, async (deadline) => {
       const leader = await this.#acquirer.kind.holder(deadline);
       return leader && candidate(leader, true);
     });
@@ -161,7 +162,7 @@ export class LeaderElection {
    */
   participants(options?: AskOptions): Promise<Candidate[]> {
     const question = { call: 'participants', what: 'participants', path: this.#path } as const;
-    return ask(this.#client, question, options, async (deadline) => {
+    return ask(this.#host, question, options, async (deadline) => {
       const all = await this.#acquirer.kind.participants(deadline);
       return all.map((participant, index) => candidate(participant, index === 0));
     });
@@ -181,7 +182,7 @@ export class LeaderElection {
   observe(options: ObserveOptions = {}): AsyncGenerator<Candidate | undefined, void, undefined> {
     const { signal } = expectOptions('observe', options, ['signal']);
     if (signal !== undefined) expectSignal('signal', signal);
-    requireOpen(this.#client, `the leader of ${this.#path} cannot be observed`);
+    this.#host.requireOpen(`the leader of ${this.#path} cannot be observed`);
     return this.#leaders(signal);
   }
 
@@ -233,11 +234,11 @@ export class LeaderElection {
   }
 
   async *#leaders(signal: AbortSignal | undefined): AsyncGenerator<Candidate | undefined, void, undefined> {
-    const deadline = lockDeadline(this.#client, this.#path, { signal });
+    const deadline = lockDeadline(this.#host, this.#path, { signal });
     // Throws for a signal that accepts no listener, which would otherwise look like one that has aborted.
-    if (!signal?.aborted && !this.#client.isClosing) deadline.check();
+    if (!signal?.aborted && !this.#host.isClosing) deadline.check();
     const kind = new OrderedQueue(this.#election.driver, { path: this.#path, foreignNodes: 'reject' });
-    const watch = new LeaderWatch(this.#client, this.#path, kind, deadline);
+    const watch = new LeaderWatch(this.#host, this.#path, kind, deadline);
     // This closes the watch also while the body of the loop runs, which may take long.
     deadline.onEnd(() => watch.close());
     try {

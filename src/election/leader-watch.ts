@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { ChangeWatch } from '../internals/change-watch.js';
 import { readParticipant, type Participant } from '../internals/participants.js';
 import type { OrderedQueue } from '../internals/ordered-queue.js';
@@ -12,23 +12,23 @@ import type { Session } from '../zookeeper/session.js';
  * the leader's znode: candidates that come and go wake no observer.
  */
 export class LeaderWatch {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #kind: OrderedQueue;
   readonly #watch: ChangeWatch;
 
-  constructor(client: LockClient, path: string, kind: OrderedQueue, deadline: Deadline) {
-    this.#client = client;
+  constructor(host: LockHost, path: string, kind: OrderedQueue, deadline: Deadline) {
+    this.#host = host;
     this.#path = path;
     this.#kind = kind;
-    this.#watch = new ChangeWatch(client, path, deadline);
+    this.#watch = new ChangeWatch(host.sessions, path, deadline);
   }
 
   /** Waits for a change since the last look. Resolves with the leader at that time. */
   look(): Promise<Participant | undefined> {
     return this.#watch
       .next((session) => this.#read(session))
-      .catch(refused(this.#client, `The leader of ${this.#path} cannot be observed`));
+      .catch(refused(this.#host.options, `The leader of ${this.#path} cannot be observed`));
   }
 
   close(): void {
@@ -44,7 +44,7 @@ export class LeaderWatch {
       }
       // Watched before its data are read: a leader that leaves after this has left an event.
       if ((await this.#watch.watch(session, join(this.#path, holder), 'data')) === undefined) continue;
-      const leader = await readParticipant(this.#client, session, this.#path, holder, this.#kind.describe(holder));
+      const leader = await readParticipant(this.#host, session, this.#path, holder, this.#kind.describe(holder));
       if (leader) return leader;
     }
   }

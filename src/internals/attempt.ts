@@ -242,8 +242,7 @@ export class Attempt {
    */
   async #downgrade(held: Grant, data = this.#queue.options.data()): Promise<Step> {
     try {
-      if (!(await this.#node.createAtPlaceOf(held.node, data, this.#queue.client.options.aclFor)))
-        return { is: 'over' };
+      if (!(await this.#node.createAtPlaceOf(held.node, data, this.#queue.host.options.aclFor))) return { is: 'over' };
     } catch (error) {
       if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
       if (!(await this.#queue.findAgain(this.#node.session, this.#node, this.#deadline))) return { is: 'over' };

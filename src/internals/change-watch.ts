@@ -1,11 +1,11 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { SessionKeeper } from '../client/session-keeper.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Session } from '../zookeeper/session.js';
 import { watchKindOf, type Watched } from '../zookeeper/watches.js';
 
 /** Reads znodes again and again, each time after one of the watches that the last reading planted has fired. */
 export class ChangeWatch {
-  readonly #client: LockClient;
+  readonly #sessions: SessionKeeper;
   readonly #path: string;
   readonly #deadline: Deadline;
   #session: Session | undefined;
@@ -16,8 +16,8 @@ export class ChangeWatch {
   #wake: () => void = nothing;
 
   /** @param path the znode for which a server catches up before the first reading of a session */
-  constructor(client: LockClient, path: string, deadline: Deadline) {
-    this.#client = client;
+  constructor(sessions: SessionKeeper, path: string, deadline: Deadline) {
+    this.#sessions = sessions;
     this.#path = path;
     this.#deadline = deadline;
   }
@@ -45,7 +45,7 @@ export class ChangeWatch {
         this.#unwatch([...before].filter(([key]) => !this.#planted.has(key)).map(([, planted]) => planted));
       }
     };
-    return this.#client.ask(question, this.#deadline);
+    return this.#sessions.ask(question, this.#deadline);
   }
 
   /** As `Session.watch`. A change wakes the next reading. */

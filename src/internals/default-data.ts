@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { localAddress } from './local-address.js';
 
 /**
@@ -8,7 +8,7 @@ import { localAddress } from './local-address.js';
 export class DefaultData {
   readonly bytes = Buffer.from(localAddress());
 
-  static of(client: LockClient): Buffer {
-    return client.companions.of(DefaultData).bytes;
+  static of(host: LockHost): Buffer {
+    return host.companions.of(DefaultData).bytes;
   }
 }

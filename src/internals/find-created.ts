@@ -16,8 +16,9 @@ export async function findCreated(
   const written = session.request(checkServers());
   const listed = session.find(getChildren(parent));
   listed.catch(ignore);
-  await written;
-  const name = findProtected((await listed) ?? [], uuid);
+  const { wasPostponed } = await written;
+  const names = wasPostponed ? await session.find(getChildren(parent)) : await listed;
+  const name = findProtected(names ?? [], uuid);
   if (name === undefined) return undefined;
   const path = join(parent, name);
   const stat = await session.find(exists(path));

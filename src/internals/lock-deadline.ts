@@ -1,16 +1,16 @@
 import { ClientClosedError } from '../client/client-errors.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { Deadline, type DeadlineErrors, type DeadlineOptions } from '../support/deadline.js';
 import { timeoutError } from './timeout-error.js';
 import type { TimedOut, WantedLeases } from './timeout-text.js';
 
 /** The deadline of a call about the lock at a path. Its timeout error names the lock. */
 export function lockDeadline(
-  client: LockClient,
+  host: LockHost,
   path: string,
   { what = 'acquired', ...options }: LockDeadlineOptions,
 ): Deadline {
-  return new Deadline(client, path, errors[what], options);
+  return new Deadline(host, path, errors[what], options);
 }
 
 /**
@@ -19,13 +19,13 @@ export function lockDeadline(
  * @param leases for a semaphore: returns what its timeout error says about the leases
  */
 export function acquireDeadline(
-  client: LockClient,
+  host: LockHost,
   path: string,
   { timeoutMs, signal }: DeadlineOptions,
   leases?: () => WantedLeases | undefined,
 ): Deadline {
   return new Deadline(
-    client,
+    host,
     path,
     leases ? acquireErrors(leases) : acquireErrorsOfMutex,
     timeoutMs === 0 ? { signal, mayWait: false } : { timeoutMs, signal },
@@ -37,7 +37,7 @@ export interface LockDeadlineOptions extends DeadlineOptions {
   readonly what?: TimedOut;
 }
 
-const errors: Record<TimedOut, DeadlineErrors<LockClient>> = {
+const errors: Record<TimedOut, DeadlineErrors<LockHost>> = {
   acquired: errorsOf('acquired'),
   released: errorsOf('released'),
   revoked: errorsOf('revoked'),
@@ -45,13 +45,13 @@ const errors: Record<TimedOut, DeadlineErrors<LockClient>> = {
   holder: errorsOf('holder'),
 };
 
-function acquireErrors(leases?: () => WantedLeases | undefined): DeadlineErrors<LockClient> {
+function acquireErrors(leases?: () => WantedLeases | undefined): DeadlineErrors<LockHost> {
   return { ...errorsOf('acquired', leases), isAcquire: true };
 }
 
 const acquireErrorsOfMutex = acquireErrors();
 
-function errorsOf(what: TimedOut, leases?: () => WantedLeases | undefined): DeadlineErrors<LockClient> {
+function errorsOf(what: TimedOut, leases?: () => WantedLeases | undefined): DeadlineErrors<LockHost> {
   return {
     late: ({ caller, subject, timeoutMs, waitedMs }) =>
       timeoutError(caller, subject, { what, timeoutMs, waitedMs, leases: leases?.() }),

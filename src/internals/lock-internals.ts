@@ -1,5 +1,5 @@
 import type { RequestFailedError } from './lock-errors.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session.js';
 import { Attempt, type AttemptOptions } from './attempt.js';
 import type { Grant } from './grant.js';
@@ -14,8 +14,8 @@ import { Retries } from './retries.js';
 export class LockInternals {
   readonly #queue: ZnodeQueue;
 
-  constructor(client: LockClient, path: string, options: LockInternalsOptions) {
-    this.#queue = new ZnodeQueue(client, path, options);
+  constructor(host: LockHost, path: string, options: LockInternalsOptions) {
+    this.#queue = new ZnodeQueue(host, path, options);
   }
 
   /**
@@ -30,11 +30,11 @@ export class LockInternals {
 
   /** As `acquire`, for a deadline that may not wait: reads the queue before it creates a znode. */
   async tryAcquire(deadline: Deadline, options: AcquireOptions = noOptions): Promise<Tried> {
-    const { client } = this.#queue;
+    const { host } = this.#queue;
     const { data, heldForWriting } = options;
     let retries: Retries | undefined;
     for (;;) {
-      const { session } = client;
+      const session = host.sessions.current;
       deadline.check();
       if (!session.isConnected) return taken;
       const downgradeOf = heldForWriting?.();
@@ -44,7 +44,7 @@ export class LockInternals {
       }
       const step = await new Attempt(this.#queue, session, deadline).beginInTime({ data, downgradeOf });
       if (step.is === 'granted') return step;
-      if (step.is === 'absent') await (retries ??= new Retries(client)).pause(deadline, this.absentError());
+      if (step.is === 'absent') await (retries ??= new Retries(host)).pause(deadline, this.absentError());
       else if (step.is !== 'over') return taken;
     }
   }
@@ -62,10 +62,11 @@ export class LockInternals {
   async #queueUp(deadline: Deadline, { data, heldForWriting }: AcquireOptions): Promise<Grant> {
     let retries: Retries | undefined;
     for (;;) {
-      const { client } = this.#queue;
+      const { host } = this.#queue;
+      const { sessions } = host;
       deadline.check();
       // Nearly always there is a connection. Then no promise is needed.
-      const session = client.session.isConnected ? client.session : await client.whenConnected(deadline);
+      const session = sessions.current.isConnected ? sessions.current : await sessions.whenConnected(deadline);
       const downgradeOf = heldForWriting?.();
       const attempt = new Attempt(this.#queue, session, deadline);
       let step = await attempt.beginInTime(data || downgradeOf ? { data, downgradeOf } : noOptions);
@@ -80,7 +81,7 @@ export class LockInternals {
         }
       }
       if (step.is === 'granted') return step.grant;
-      if (step.is === 'absent') await (retries ??= new Retries(client)).pause(deadline, this.absentError());
+      if (step.is === 'absent') await (retries ??= new Retries(host)).pause(deadline, this.absentError());
     }
   }
 

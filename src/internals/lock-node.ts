@@ -1,4 +1,4 @@
-import type { BackgroundEvent } from '../client/background-event.js';
+import type { ClientReport } from '../client/client-report.js';
 import type { Chance } from '../support/chance.js';
 import type { Clock } from '../support/clock.js';
 import { inNoContext } from '../support/no-context.js';
@@ -169,7 +169,7 @@ export class LockNode implements Watched {
     } else {
       this.markDeleted();
     }
-    this.tools.report({ type: 'create-searched', path, found: found !== undefined });
+    this.tools.report.background({ type: 'create-searched', path, found: found !== undefined });
     // CURATOR-604: a znode that another session created must be deleted, never held.
     return found?.stat.ephemeralOwner === this.session.id;
   }
@@ -318,11 +318,9 @@ export class LockNode implements Watched {
   }
 
   #pause(tries: number, error: unknown): Promise<void> {
-    this.tools.report({ type: 'delete-retried', path: this.path, error });
-    this.tools.warn(
-      `A lock's znode under ${this.tools.onServers(this.#place.path)} could not be deleted; trying again`,
-      error,
-    );
+    const { report } = this.tools;
+    report.background({ type: 'delete-retried', path: this.path, error });
+    report.warn(`A lock's znode under ${report.onServers(this.#place.path)} could not be deleted; trying again`, error);
     return new Promise((resolve) => {
       const finish = (): void => {
         cancel();
@@ -401,10 +399,7 @@ const left: Gone = { at: 'gone', isLeft: true };
 
 /** The parts of the client that a znode needs. */
 export interface NodeTools {
-  warn(message: string, error: unknown): void;
-  report(event: BackgroundEvent): void;
-  /** The path with the chroot, as the servers know it, for logs. */
-  onServers(path: string): string;
+  readonly report: Pick<ClientReport, 'warn' | 'background' | 'onServers'>;
   readonly clock: Pick<Clock, 'after' | 'now' | 'wall'>;
   readonly chance: Pick<Chance, 'uuid'>;
 }

@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { getData } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import { sessionName, type Session } from '../zookeeper/session.js';
@@ -39,7 +39,7 @@ export interface Participant {
 
 /** The queue as it is now, in order. Empty if the lock has no participants. */
 export function readParticipants(
-  client: LockClient,
+  host: LockHost,
   path: string,
   kind: QueueKind,
   deadline: Deadline,
@@ -47,11 +47,13 @@ export function readParticipants(
   const question = async (session: Session): Promise<Participant[]> => {
     session.catchUp(path);
     const { order } = await kind.read(session);
-    const read = order.map((name) => readParticipant(client, session, path, name, kind.describe(name)));
+    const read = order.map((name) => readParticipant(host, session, path, name, kind.describe(name)));
     // A participant that left between the list and this read is no longer in the queue.
     return (await Promise.all(read)).filter((participant) => participant !== undefined);
   };
-  return client.ask(question, deadline).catch(refused(client, `The participants of ${path} cannot be read`));
+  return host.sessions
+    .ask(question, deadline)
+    .catch(refused(host.options, `The participants of ${path} cannot be read`));
 }
 
 /**
@@ -59,7 +61,7 @@ export function readParticipants(
  * through whichever server.
  */
 export function readHolder(
-  client: LockClient,
+  host: LockHost,
   path: string,
   kind: QueueKind,
   deadline: Deadline,
@@ -70,18 +72,18 @@ export function readHolder(
     for (;;) {
       const { holder } = view;
       if (holder === undefined) return undefined;
-      const participant = await readParticipant(client, session, path, holder, kind.describe(holder));
+      const participant = await readParticipant(host, session, path, holder, kind.describe(holder));
       if (participant) return participant;
       // This holder has left since the list, so another participant of the queue may hold the lock now.
       view = view.without(holder);
     }
   };
-  return client.ask(question, deadline).catch(refused(client, `The holder of ${path} cannot be read`));
+  return host.sessions.ask(question, deadline).catch(refused(host.options, `The holder of ${path} cannot be read`));
 }
 
 /** Resolves with undefined if the participant has left. */
 export async function readParticipant(
-  client: LockClient,
+  host: LockHost,
   session: Session,
   path: string,
   name: string,
@@ -93,7 +95,7 @@ export async function readParticipant(
   const { stat } = read;
   // Without a marked uuid in the name, the same bytes are the participant's own data.
   const isIdle = hasMarkedUuid(name) && isMarkedIdle(read.data);
-  const shown = shownData(client, session, { path: znode, ...read });
+  const shown = shownData(host, session, { path: znode, ...read });
   const data = hasMarkedUuid(name) ? withoutMark(shown) : shown;
   const sessionId = sessionName(stat.ephemeralOwner);
   return shownParticipant({

@@ -1,17 +1,17 @@
 import { accountText } from '../client/access-rights.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { CheckedClientOptions } from '../client/client-options.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { RequestFailedError } from './lock-errors.js';
 
 /** The error of a request that a server refused, with advice. */
-export function requestFailed(client: LockClient, what: string, error: ZooKeeperError): RequestFailedError {
-  return new RequestFailedError(what, error, refusalAdvice(client, error));
+export function requestFailed(options: CheckedClientOptions, what: string, error: ZooKeeperError): RequestFailedError {
+  return new RequestFailedError(what, error, refusalAdvice(options, error));
 }
 
 /** For `catch`: rethrows a ZooKeeperError with a message that names the call. */
-export function refused(client: LockClient, what: string): (error: unknown) => never {
+export function refused(options: CheckedClientOptions, what: string): (error: unknown) => never {
   return (error) => {
-    throw error instanceof ZooKeeperError ? requestFailed(client, what, error) : error;
+    throw error instanceof ZooKeeperError ? requestFailed(options, what, error) : error;
   };
 }
 
@@ -28,7 +28,7 @@ export function znodeDeleted(path: string): RequestFailedError {
 const noNode = -101;
 
 /** The meaning of the refusal, and what to do about it. */
-export function refusalAdvice({ options }: LockClient, error: ZooKeeperError): string | undefined {
+export function refusalAdvice(options: CheckedClientOptions, error: ZooKeeperError): string | undefined {
   if (error.is('NO_AUTH')) {
     const { verb, path } = rightsOf(error);
     const who = accountText(options.auth, options.others);

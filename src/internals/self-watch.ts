@@ -1,3 +1,4 @@
+import type { ClientReport } from '../client/client-report.js';
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { Listeners } from '../support/listeners.js';
@@ -137,7 +138,8 @@ export class SelfWatch {
         this.#read(found.data, found.stat);
       }
     } catch (error) {
-      this.#watched.tools.warn(`${this.#watched.tools.onServers(path)} cannot be watched`, error);
+      const { report } = this.#watched.tools;
+      report.warn(`${report.onServers(path)} cannot be watched`, error);
     }
   }
 
@@ -164,8 +166,7 @@ export interface Watched {
 }
 
 interface WatchTools {
-  warn(message: string, error: unknown): void;
-  onServers(path: string): string;
+  readonly report: Pick<ClientReport, 'warn' | 'onServers'>;
   readonly clock: Pick<Clock, 'after' | 'now'>;
 }
 

@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { Silence } from '../client/outage-log.js';
 import type { Holding, Session } from '../zookeeper/session.js';
 import { knownHolder, ownHolder } from './known-holder.js';
@@ -10,14 +10,16 @@ import type { KnownAtTimeout, TimedOut, WantedLeases } from './timeout-text.js';
  * asked, because the call settles at once.
  */
 export function timeoutError(
-  client: LockClient,
+  host: LockHost,
   path: string,
   { timeoutMs, what, waitedMs, leases }: TimedOutCall,
 ): LockTimeoutError {
-  const { silence, state: connectionState } = client;
+  const { sessions, report } = host;
+  const session = sessions.current;
+  const silence = report.silence(session);
   return new LockTimeoutError(path, timeoutMs, what, {
-    connectionState,
-    ...(what === 'acquired' && whoHolds(client, path, leases)),
+    connectionState: report.state,
+    ...(what === 'acquired' && whoHolds(session, path, leases)),
     ...(silence && isTheReason(silence, { what, waitedMs }) && { reason: 'no-answer', silence, cause: silence.cause }),
   });
 }
@@ -43,7 +45,7 @@ const longSilenceMs = 1_000;
 
 const mostOfTheWait = 0.8;
 
-function whoHolds({ session }: LockClient, path: string, leases: WantedLeases | undefined): KnownAtTimeout {
+function whoHolds(session: Session, path: string, leases: WantedLeases | undefined): KnownAtTimeout {
   if (leases && leases.limit < leases.wanted) return { reason: 'contention', leases };
   const own = ownHoldings(session, path);
   const ownHolds = own.length;

@@ -1,6 +1,6 @@
 import { SequenceOverflowError, type RequestFailedError } from './lock-errors.js';
 import { requestFailed } from './refusal.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session.js';
 import { checkServers } from '../zookeeper/operations.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
@@ -13,7 +13,7 @@ import { Retries } from './retries.js';
 
 /** The queue of one lock on the servers: creates znodes below the lock's znode, and reads the queue. */
 export class ZnodeQueue {
-  readonly client: LockClient;
+  readonly host: LockHost;
   readonly path: string;
   readonly options: LockInternalsOptions;
   readonly #place: NodePlace;
@@ -24,11 +24,11 @@ export class ZnodeQueue {
   #canSkipList = false;
   #hasWarnedOfOverflow = false;
 
-  constructor(client: LockClient, path: string, options: LockInternalsOptions) {
-    this.client = client;
+  constructor(host: LockHost, path: string, options: LockInternalsOptions) {
+    this.host = host;
     this.path = path;
     this.options = options;
-    this.#place = { path, kind: options.kind, hasMarkedUuid: options.hasMarkedUuid ?? false, tools: client };
+    this.#place = { path, kind: options.kind, hasMarkedUuid: options.hasMarkedUuid ?? false, tools: host };
   }
 
   newNode(session: Session): LockNode {
@@ -48,7 +48,7 @@ export class ZnodeQueue {
     let ownSteps = 0;
     // The requests below are sent as soon as the session has attached, because the znode may be first at once.
     if (session.isStale) void session.attach();
-    const gates = this.client.companions.of(CreateGates);
+    const gates = this.host.companions.of(CreateGates);
     let gate = gates.closedAt(this.path);
     if (gate) await gate.wait(deadline);
     let own: CreateGate | undefined;
@@ -72,7 +72,7 @@ export class ZnodeQueue {
           // again (CURATOR-180).
           const [why] = parents ? await parents.errors : [];
           if (why instanceof Error) throw why;
-          if (ownSteps > 0) await (retries ??= new Retries(this.client)).pause(deadline, error, ownSteps - 1);
+          if (ownSteps > 0) await (retries ??= new Retries(this.host)).pause(deadline, error, ownSteps - 1);
           deadline.check();
           const inTheWay = gates.closedAt(this.path);
           if (inTheWay) {
@@ -96,13 +96,13 @@ export class ZnodeQueue {
 
   /** Deferred by one event-loop turn, so that answers from the same socket read are processed first. */
   #settleBehind(sent: Promise<unknown>, gate: CreateGate): void {
-    const settle = (): void => this.client.clock.afterPoll(() => gate.settle());
+    const settle = (): void => this.host.clock.afterPoll(() => gate.settle());
     sent.then(settle, settle);
   }
 
   /** Resolves with true if the znode exists, after the answer to its create was lost. */
   async findAgain(session: Session, node: LockNode, deadline: Deadline): Promise<boolean> {
-    const retries = new Retries(this.client);
+    const retries = new Retries(this.host);
     for (;;) {
       if (!deadline.mayWait && !session.isConnected) return false;
       if (!(await session.whenConnected(deadline))) return false;
@@ -127,7 +127,9 @@ export class ZnodeQueue {
     const written = behind === 'write' ? session.request(checkServers()) : undefined;
     written?.catch(ignore);
     const view = await this.read(session);
-    return written ? written.then(() => view, unlessRetryable) : view;
+    return written
+      ? written.then(({ wasPostponed }) => (wasPostponed ? this.read(session) : view), unlessRetryable)
+      : view;
   }
 
   /** Reads the queue. Resolves with undefined if the answer was lost. */
@@ -146,7 +148,7 @@ export class ZnodeQueue {
     if (sequence < 0) throw new SequenceOverflowError(this.path, name);
     if (this.#hasWarnedOfOverflow) return;
     this.#hasWarnedOfOverflow = true;
-    this.client.warn(
+    this.host.report.warn(
       `The lock ${this.path} is close to its last sequence number (${name}): delete ${this.path} while no process uses the lock`,
       undefined,
     );
@@ -157,12 +159,12 @@ export class ZnodeQueue {
   }
 
   requestFailed(error: ZooKeeperError): RequestFailedError {
-    return requestFailed(this.client, `The lock ${this.path} cannot be acquired`, error);
+    return requestFailed(this.host.options, `The lock ${this.path} cannot be acquired`, error);
   }
 
   async #createAndRead(node: LockNode, deadline: Deadline, data = this.options.data()): Promise<Joined> {
     const { session } = node;
-    const created = node.create(data, this.client.options.aclFor);
+    const created = node.create(data, this.host.options.aclFor);
     const asked = this.#canSkipList && deadline.mayWait ? undefined : this.read(session);
     asked?.catch(ignore);
     const right = await created;
@@ -190,8 +192,8 @@ export class ZnodeQueue {
 
   async #sendParents(session: Session): Promise<{ errors: Promise<unknown[]> }> {
     try {
-      return await this.client.parents.send(session, this.path, (path) =>
-        this.client.options.aclForParents(path, this.path),
+      return await this.host.parents.send(session, this.path, (path) =>
+        this.host.options.aclForParents(path, this.path),
       );
     } catch (error) {
       // A server that does not support containers has closed the connection. The create that follows fails, and is

@@ -1,7 +1,7 @@
 import { LockTimeoutError } from '../internals/lock-errors.js';
 import { systemClock, type Clock } from '../support/clock.js';
 import { showByJson } from '../support/shown.js';
-import { LockClient } from '../client/lock-client.js';
+import { LockHost } from '../client/lock-host.js';
 import { expected, expectFunction, expectMethod } from '../support/validate.js';
 import { checkAcquireOptions, checkTryOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import type { LeaseTerms } from '../mutex/hold-lease.js';
@@ -49,7 +49,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     }
     this.#locks = [...locks].sort(byPlace);
     // Locks from elsewhere bring no clock.
-    this.#clock = this.#locks.map((lock) => clientOf(lock)?.clock).find((clock) => clock !== undefined) ?? systemClock;
+    this.#clock = this.#locks.map((lock) => hostOf(lock)?.clock).find((clock) => clock !== undefined) ?? systemClock;
     const twice = locks.find((lock, index) => locks.slice(index + 1).some((other) => isSame(lock, other)));
     if (twice) throw new RangeError(expected('locks', 'locks of different paths', `${twice.path} twice`));
   }
@@ -181,7 +181,7 @@ const mostShown = 10;
  * process.
  */
 function byPlace(a: PartOfMultiLock, b: PartOfMultiLock): number {
-  return compare(a.path, b.path) || compare(clientOf(a)?.address ?? '', clientOf(b)?.address ?? '');
+  return compare(a.path, b.path) || compare(hostOf(a)?.address ?? '', hostOf(b)?.address ?? '');
 }
 
 function compare(a: string, b: string): number {
@@ -193,13 +193,13 @@ function compare(a: string, b: string): number {
  * lock from elsewhere is unknown.
  */
 function isSame(a: PartOfMultiLock, b: PartOfMultiLock): boolean {
-  const [ofA, ofB] = [clientOf(a), clientOf(b)];
+  const [ofA, ofB] = [hostOf(a), hostOf(b)];
   return a.path === b.path && (ofA === undefined || ofB === undefined || ofA === ofB);
 }
 
-function clientOf(lock: PartOfMultiLock): LockClient | undefined {
-  const { client } = lock as { client?: unknown };
-  return client instanceof LockClient ? client : undefined;
+function hostOf(lock: PartOfMultiLock): LockHost | undefined {
+  const { host } = lock as { host?: unknown };
+  return host instanceof LockHost ? host : undefined;
 }
 
 async function acquireOne<Part extends PartHold>(

@@ -120,16 +120,12 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   transaction(): GuardedTransaction {
     const guards = this.#ours.map((hold) => hold.guard);
     const [first] = guards;
-    if (
-      first === undefined ||
-      guards.length < this.holds.length ||
-      guards.some(({ client }) => client !== first.client)
-    )
+    if (first === undefined || guards.length < this.holds.length || guards.some(({ host }) => host !== first.host))
       throw new TypeError(
         `Expected the locks ${this.#paths} to be locks of this library and of one client, because one session does a transaction. Use the transaction() of one of hold.holds`,
       );
     return new GuardedTransaction({
-      client: first.client,
+      host: first.host,
       session: first.session,
       paths: () => guards.flatMap(({ paths }) => paths()),
       claims: () => guards.flatMap(({ claims }) => claims()),

@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { TimedOut } from '../internals/timeout-text.js';
 import type { Deadline } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
@@ -9,13 +9,13 @@ import { checkWaitOptions } from './acquire-options.js';
  * the signal aborts, or when the client closes, even if no server ever answers.
  */
 export async function ask<T>(
-  client: LockClient,
+  host: LockHost,
   { call, what, path }: Question,
   options: AskOptions | undefined,
   answer: (deadline: Deadline) => Promise<T>,
 ): Promise<T> {
-  const { timeoutMs = client.sessionTimeoutMs, signal } = checkWaitOptions(call, options === undefined ? {} : options);
-  const deadline = lockDeadline(client, path, { timeoutMs, signal, what });
+  const { timeoutMs = host.sessions.timeoutMs, signal } = checkWaitOptions(call, options === undefined ? {} : options);
+  const deadline = lockDeadline(host, path, { timeoutMs, signal, what });
   try {
     return await answer(deadline);
   } finally {

@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import {
   LockLostError,
   OutcomeUnknownError,
@@ -74,7 +74,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
     const { mode, acl, ttlMs } = checkCreateOptions(options);
     const valid = pathFor(mode, path);
     this.#refuseParticipant(valid);
-    const { aclFor, entriesOf } = this.#guard.client.options;
+    const { aclFor, entriesOf } = this.#guard.host.options;
     const entries = acl === undefined ? aclFor(valid) : entriesOf(acl);
     if (mode.startsWith('ephemeral')) this.#ephemerals += 1;
     return this.#add('create', valid, createInTransaction(valid, copyOfData(data), entries, wireModes[mode], ttlMs));
@@ -146,7 +146,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
     const paths = this.#guard.paths();
     const request = multi<readonly unknown[]>(...paths.map(checkExists), ...this.#steps.map(({ part }) => part));
     this.#guard.assertValid();
-    refuseTooLong(this.#steps.length, request, this.#guard.client.onServers(''));
+    refuseTooLong(this.#steps.length, request, this.#guard.host.report.onServers(''));
     const answer = await this.#send(request);
     if (answer.is === 'refused') throw this.#refused(answer, paths);
     this.#countEphemerals();
@@ -173,7 +173,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
           continue;
         }
         if (error.isDefinite)
-          throw new RequestFailedError(this.#title, error, refusalAdvice(this.#guard.client, error));
+          throw new RequestFailedError(this.#title, error, refusalAdvice(this.#guard.host.options, error));
         // Any other error, such as SESSION_MOVED, does not say that nothing was done.
         if (sending.wasWritten) throw this.#unknown(error);
       }
@@ -182,7 +182,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
 
   /** Waits for a usable connection, and not for the one that refused, as long as the hold is valid. */
   async #whenConnected(session: Session, refusedIn: number | undefined): Promise<void> {
-    const { client, assertValid } = this.#guard;
+    const { host, assertValid } = this.#guard;
     while (!session.isConnected || session.epoch === refusedIn) {
       await new Promise<void>((resolve) => {
         const wake = (): void => {
@@ -191,7 +191,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
           resolve();
         };
         const stop = session.onChange(wake);
-        const cancel = client.clock.after(this.#guard.remainingMs(), wake);
+        const cancel = host.clock.after(this.#guard.remainingMs(), wake);
       });
       assertValid();
     }
@@ -209,7 +209,12 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
     if (step === undefined) return new RequestFailedError(this.#title, error);
     const operation: FailedOperation = { index: at - paths.length, name: step.name, path: step.path };
     const title = `${this.#title}, because of operation ${operation.index}, ${step.name}(${JSON.stringify(step.path)})`;
-    return new RequestFailedError(title, error, adviceOn(error) ?? refusalAdvice(this.#guard.client, error), operation);
+    return new RequestFailedError(
+      title,
+      error,
+      adviceOn(error) ?? refusalAdvice(this.#guard.host.options, error),
+      operation,
+    );
   }
 
   #unknown(cause: ZooKeeperError): OutcomeUnknownError {
@@ -268,7 +273,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
 
 /** The hold, or the holds of a multi-lock, under which a transaction is done. */
 export interface TransactionGuard {
-  readonly client: LockClient;
+  readonly host: LockHost;
   /** The session of the holds. No other session sends the transaction. */
   readonly session: Session;
   /** The paths of the znodes that must exist. */

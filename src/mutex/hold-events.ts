@@ -3,7 +3,7 @@ import type { Events } from '../support/events.js';
 import type { Deadline } from '../support/deadline.js';
 import { LockTimeoutError, type LockLostError } from '../internals/lock-errors.js';
 import type { QueuedListener } from '../internals/znode-queue.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { ClientReport } from '../client/client-report.js';
 import type { HeldLock, Hold, HoldEventName } from './hold.js';
 import { isTraced, traceFailure, traceHold, traceHoldEnd, traceQueued } from './lock-tracing.js';
 
@@ -86,7 +86,7 @@ export function emitHoldEvent(
   if (event === 'acquired') traceHold(hold);
   else if (event !== 'renewed') traceHoldEnd(hold, event);
   if (events.isHeard(event)) tell(events, event, hold);
-  if (hold.keeper.lock.client.hearsLocks) tellClient(hold.keeper.lock, event, hold);
+  if (hold.keeper.lock.host.report.hearsLocks) tellClient(hold.keeper.lock, event, hold);
 }
 
 function tell(events: Pick<Events<HoldEvents>, 'tell'>, event: HoldEventName, hold: Hold): void {
@@ -105,42 +105,42 @@ function tell(events: Pick<Events<HoldEvents>, 'tell'>, event: HoldEventName, ho
   }
 }
 
-function tellClient({ client, path, kind }: HeldLock, event: HoldEventName, hold: Hold): void {
+function tellClient({ host: { report }, path, kind }: HeldLock, event: HoldEventName, hold: Hold): void {
   const { path: znode, fencingToken, isReentrant, loss } = hold;
   const common = { path, kind, znode, fencingToken, isReentrant };
   switch (event) {
     case 'acquired':
-      client.tellLock(lockEvent({ type: event, ...common, waitedMs: hold.waitedMs }));
+      report.lock(lockEvent({ type: event, ...common, waitedMs: hold.waitedMs }));
       break;
     case 'released':
-      client.tellLock(lockEvent({ type: event, ...common, heldMs: hold.heldMs }));
+      report.lock(lockEvent({ type: event, ...common, heldMs: hold.heldMs }));
       break;
     case 'renewed':
-      client.tellLock(lockEvent({ type: event, ...common, remainingMs: hold.remainingMs }));
+      report.lock(lockEvent({ type: event, ...common, remainingMs: hold.remainingMs }));
       break;
     case 'expired':
     case 'lost':
-      if (loss) client.tellLock(lockEvent({ type: event, ...common, heldMs: hold.heldMs, error: loss }));
+      if (loss) report.lock(lockEvent({ type: event, ...common, heldMs: hold.heldMs, error: loss }));
   }
 }
 
 /** True if somebody wants the events of this client's locks, or traces them. Otherwise nothing is recorded for them. */
-export function areEventsWanted(client: LockClient): boolean {
-  return client.hearsLocks || isTraced();
+export function areEventsWanted(report: ClientReport): boolean {
+  return report.hearsLocks || isTraced();
 }
 
 /** Emits to the listeners of the client, and to the subscribers of traces, that an acquire failed. */
 export function tellFailure(
-  { client, path, kind }: HeldLock,
+  { host, path, kind }: HeldLock,
   deadline: Deadline,
   error: unknown,
   signal?: AbortSignal,
 ): void {
-  if (!areEventsWanted(client)) return;
+  if (!areEventsWanted(host.report)) return;
   const type = error instanceof LockTimeoutError ? 'timed-out' : signal?.aborted ? 'aborted' : 'failed';
-  const waitedMs = client.clock.now() - deadline.startedAt;
+  const waitedMs = host.clock.now() - deadline.startedAt;
   traceFailure(deadline, type, waitedMs, error);
-  if (client.hearsLocks) client.tellLock(lockEvent({ type, path, kind, waitedMs, error }));
+  if (host.report.hearsLocks) host.report.lock(lockEvent({ type, path, kind, waitedMs, error }));
 }
 
 /**
@@ -148,17 +148,17 @@ export function tellFailure(
  * while nobody wants that.
  */
 export function queuedListener(
-  { client, path, kind }: HeldLock,
+  { host, path, kind }: HeldLock,
   events: Pick<Events<LockObjectEvents>, 'tell' | 'isHeard'>,
 ): QueuedListener | undefined {
   const isHeard = events.isHeard('queued');
-  if (!isHeard && !areEventsWanted(client)) return undefined;
+  if (!isHeard && !areEventsWanted(host.report)) return undefined;
   return {
     wantsPosition: isHeard,
     tell: (position, znode, deadline) => {
       traceQueued(deadline, position);
       if (position !== undefined) events.tell('queued', { position, path: znode });
-      if (client.hearsLocks) client.tellLock(lockEvent({ type: 'queued', path, kind, znode, position }));
+      if (host.report.hearsLocks) host.report.lock(lockEvent({ type: 'queued', path, kind, znode, position }));
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { LockKind } from '../client/lock-event.js';
 import type { Clock } from '../support/clock.js';
 import { abort } from '../support/no-context.js';
@@ -256,10 +256,10 @@ export class Hold implements AsyncDisposable {
 
   /** @internal */
   get guard(): TransactionGuard {
-    const { client, path, rules } = this.keeper.lock;
+    const { host, path, rules } = this.keeper.lock;
     const { node } = this.shared.grant;
     return {
-      client,
+      host,
       session: node.session,
       paths: () => [this.path],
       assertValid: () => this.assertValid(),
@@ -380,7 +380,7 @@ export class Hold implements AsyncDisposable {
   }
 
   get #clock(): Clock {
-    return this.keeper.lock.client.clock;
+    return this.keeper.lock.host.clock;
   }
 }
 
@@ -409,7 +409,7 @@ export interface HoldKeeper {
 
 /** The lock of a hold. */
 export interface HeldLock {
-  readonly client: LockClient;
+  readonly host: LockHost;
   readonly path: string;
   readonly kind: LockKind;
   readonly lockName: string;

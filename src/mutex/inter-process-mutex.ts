@@ -2,7 +2,8 @@ import { LockTimeoutError, NotOwnedError } from '../internals/lock-errors.js';
 import type { TimedOut } from '../internals/timeout-text.js';
 import { Events } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
-import { requireClient, type LockClient } from '../client/lock-client.js';
+import { hostOf, type LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { lockPath } from '../zookeeper/path.js';
 import { expectFunction, expectThis } from '../support/validate.js';
 import { DefaultData } from '../internals/default-data.js';
@@ -28,7 +29,7 @@ import { withHold } from './with-hold.js';
  * await mutex.withLock(async (hold) => ship(order, hold.fencingToken), { timeoutMs: 10_000 });
  */
 export class InterProcessMutex {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #acquirer: MutexAcquirer;
   readonly #events = new Events<InterProcessMutexEvents>('queued', ...holdEvents);
@@ -46,14 +47,14 @@ export class InterProcessMutex {
   /** @internal */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the pair public
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions, pair: ReadWriteRole);
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}, pair?: ReadWriteRole) {
-    requireClient(client);
+    const host = hostOf(client);
     const checked = checkedMutexOptions(options, { isOwnDriver: pair !== undefined });
-    this.#client = client;
+    this.#host = host;
     this.#path = lockPath(path);
-    this.#acquirer = new MutexAcquirer(client, this.#path, {
+    this.#acquirer = new MutexAcquirer(host, this.#path, {
       role: pair?.role ?? 'mutex',
       options: checked,
-      data: pair?.data ?? DefaultData.of(client),
+      data: pair?.data ?? DefaultData.of(host),
       events: this.#events,
     });
   }
@@ -64,8 +65,8 @@ export class InterProcessMutex {
   }
 
   /** @internal */
-  get client(): LockClient {
-    return this.#client;
+  get host(): LockHost {
+    return this.#host;
   }
 
   /**
@@ -301,7 +302,7 @@ export class InterProcessMutex {
     options: AskOptions | undefined,
     answer: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
-    return ask(this.#client, { call, what, path: this.#path }, options, answer);
+    return ask(this.#host, { call, what, path: this.#path }, options, answer);
   }
 }
 

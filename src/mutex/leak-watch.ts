@@ -25,8 +25,8 @@ const leaks = new FinalizationRegistry<Hold>((hold) => inNoContext(warnOfLeak, h
 
 function warnOfLeak(hold: Hold): void {
   if (!hold.isOpen) return;
-  const { client, path } = hold.keeper.lock;
-  client.warn(
+  const { host, path } = hold.keeper.lock;
+  host.report.warn(
     `A hold of the lock ${path} was garbage-collected without a release: its release() cannot be called any more, and the lock stays held until mutex.release() is called, its lease ends, or the ` +
       `client is closed. It was acquired at ${hold.calledAt ?? 'an unknown place'}`,
     undefined,

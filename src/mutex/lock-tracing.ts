@@ -71,14 +71,14 @@ export function traceHoldEnd(hold: Hold, outcome: 'released' | 'expired' | 'lost
 export function traceRelease(hold: Hold, settled: Promise<ReleaseOutcome>): void {
   const { release } = channels;
   if (!release.hasSubscribers) return;
-  const { client, path, kind } = hold.keeper.lock;
+  const { host, path, kind } = hold.keeper.lock;
   const { fencingToken, isReentrant } = hold;
   const mode = hold.tracedAcquire?.message.mode ?? (hold.isOfJob ? 'withLock' : 'acquire');
-  const startedAt = client.clock.now();
+  const startedAt = host.clock.now();
   const message = new LockTracingMessage({ path, kind, mode, fencingToken }, isReentrant);
   const operation = new TracedOperation(release, message, outsideOfLockContexts);
   void settled.then((outcome) =>
-    operation.end({ outcome, durationMs: client.clock.now() - startedAt, reason: hold.loss?.reason }),
+    operation.end({ outcome, durationMs: host.clock.now() - startedAt, reason: hold.loss?.reason }),
   );
 }
 
@@ -86,13 +86,13 @@ export function traceRelease(hold: Hold, settled: Promise<ReleaseOutcome>): void
 export function traceTransaction<T>(hold: Hold, commit: () => Promise<T>): Promise<T> {
   const { transaction } = channels;
   if (!transaction.hasSubscribers) return commit();
-  const { client, path, kind } = hold.keeper.lock;
+  const { host, path, kind } = hold.keeper.lock;
   const { fencingToken, isReentrant } = hold;
-  const startedAt = client.clock.now();
+  const startedAt = host.clock.now();
   const message = new LockTracingMessage({ path, kind, mode: 'commit', fencingToken }, isReentrant);
   const operation = new TracedOperation(transaction, message, outsideOfLockContexts);
   const end = (outcome: Exclude<TransactionMessage['outcome'], undefined>, error?: unknown): void =>
-    operation.end({ outcome, durationMs: client.clock.now() - startedAt, reason: reasonOf(error), error });
+    operation.end({ outcome, durationMs: host.clock.now() - startedAt, reason: reasonOf(error), error });
   const committed = commit();
   committed.then(
     () => end('committed'),

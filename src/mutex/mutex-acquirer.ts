@@ -1,4 +1,4 @@
-import { requireOpen, type LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { noLog } from '../client/logger.js';
 import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import { ownHolder } from '../internals/known-holder.js';
@@ -26,19 +26,19 @@ export class MutexAcquirer implements HoldKeeper {
   readonly lock: HeldLock;
   readonly kind: MutexKind;
   readonly use: SharedUse;
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #role: MutexRole;
   readonly #events: Events<LockObjectEvents>;
   #revocation: RevocationListener | undefined;
 
-  constructor(client: LockClient, path: string, { role, options, data, events }: AcquirerOptions) {
-    this.#client = client;
+  constructor(host: LockHost, path: string, { role, options, data, events }: AcquirerOptions) {
+    this.#host = host;
     this.#role = role;
     this.#events = events;
-    const use = new SharedUse(client, path, role, options.rules);
+    const use = new SharedUse(host, path, role, options.rules);
     const queued = (): QueuedListener | undefined => queuedListener(this.lock, events);
     this.use = use;
-    this.kind = mutexKind(client, path, options, {
+    this.kind = mutexKind(host, path, options, {
       data: () => (this.#revocation ? noData : data),
       get queued() {
         return queued();
@@ -47,7 +47,7 @@ export class MutexAcquirer implements HoldKeeper {
         return use.shared;
       },
     });
-    this.lock = { client, path, kind: role, lockName: this.kind.lockName, rules: options.rules };
+    this.lock = { host, path, kind: role, lockName: this.kind.lockName, rules: options.rules };
   }
 
   acquire(
@@ -73,7 +73,7 @@ export class MutexAcquirer implements HoldKeeper {
     options = options === undefined ? noOptions : checkMutexOptions(what, options, this.kind.hasWeights);
     if (this.kind.isSticky && options.data !== undefined)
       throw new TypeError('Unexpected option `data`: the holders of a sticky lock share one znode, and its data');
-    requireOpen(this.#client, `the lock ${this.lock.path} cannot be acquired`);
+    this.#host.requireOpen(`the lock ${this.lock.path} cannot be acquired`);
     const deadline = this.#begin(context, what, options);
     try {
       // The signal may have aborted already, or may not accept a listener.
@@ -130,15 +130,15 @@ export class MutexAcquirer implements HoldKeeper {
     if (!listener) return;
     const told = new Promise((resolve) => resolve(askApplication(listener, hold.handle)));
     told.catch((error: unknown) => {
-      this.#client.warn(`The listener of makeRevocable failed for ${hold.path}`, error);
+      this.#host.report.warn(`The listener of makeRevocable failed for ${hold.path}`, error);
       // Without a logger, nobody might notice.
-      if (this.#client.options.log === noLog) warnOfListener(error, `the listener of makeRevocable for ${hold.path}`);
+      if (this.#host.options.log === noLog) warnOfListener(error, `the listener of makeRevocable for ${hold.path}`);
     });
   }
 
   #begin(context: LockContext | undefined, what: LockMode, options: MutexAcquireOptions): Deadline {
     const shared = this.use.toAcquire();
-    const deadline = acquireDeadline(this.#client, this.lock.path, options);
+    const deadline = acquireDeadline(this.#host, this.lock.path, options);
     const isEndless = options.timeoutMs === undefined && options.signal === undefined;
     this.use.begin(shared, context, deadline, isEndless);
     traceAcquire(this.lock, what, deadline);
@@ -149,7 +149,7 @@ export class MutexAcquirer implements HoldKeeper {
   #none(what: LockMode, deadline: Deadline): undefined {
     if (what !== 'tryAcquire') throw deadline.late();
     // The error is made only for the event, because the call resolves with undefined.
-    if (areEventsWanted(this.#client)) tellFailure(this.lock, deadline, this.#explained(deadline.late()));
+    if (areEventsWanted(this.#host.report)) tellFailure(this.lock, deadline, this.#explained(deadline.late()));
   }
 
   /** Returns the error with its reason, if a function around the call holds the lock. */
@@ -194,13 +194,13 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   #newHold(shared: SharedGrant, { context, what, deadline }: Call): Hold {
-    const isWanted = areEventsWanted(this.#client);
+    const isWanted = areEventsWanted(this.#host.report);
     const askedAt = isWanted ? deadline.startedAt : undefined;
     const isOfJob = what === 'withLock' || what === 'lead';
     const hold = new Hold(shared, this, { context, isOfJob, askedAt, calledAt: this.use.calledAt(deadline) });
     if (isWanted) traceOrigin(hold, deadline);
     this.use.add(hold);
-    if (this.#client.options.debug && !isOfJob) watchForLeak(hold);
+    if (this.#host.options.debug && !isOfJob) watchForLeak(hold);
     return hold;
   }
 
@@ -235,8 +235,8 @@ export class MutexAcquirer implements HoldKeeper {
   *#heldAround(): Generator<{ readonly hold: Hold; readonly wanted: 'the same' | 'an upgrade' }> {
     for (const context of innermostContext()?.waitingForIt() ?? []) {
       for (const hold of context.allHolds()) {
-        const { client, path, lockName } = hold.keeper.lock;
-        if (client !== this.#client || path !== this.lock.path || !hold.isValid || !this.#waitsFor(lockName)) continue;
+        const { host, path, lockName } = hold.keeper.lock;
+        if (host !== this.#host || path !== this.lock.path || !hold.isValid || !this.#waitsFor(lockName)) continue;
         yield { hold, wanted: this.#role === 'write' && lockName !== this.kind.lockName ? 'an upgrade' : 'the same' };
       }
     }

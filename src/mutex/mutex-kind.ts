@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { lightest, weightedMark } from '../weighted/weighted-name.js';
 import type { Grant } from '../internals/grant.js';
 import { LockInternals } from '../internals/lock-internals.js';
@@ -37,19 +37,19 @@ export interface Wish {
   readonly heldForWriting: (() => Grant | undefined) | undefined;
 }
 
-export function mutexKind(client: LockClient, path: string, options: CheckedMutexOptions, tools: WaitTools): MutexKind {
-  return options.weights ? weighted(client, path, options.weights, tools) : ordered(client, path, options, tools);
+export function mutexKind(host: LockHost, path: string, options: CheckedMutexOptions, tools: WaitTools): MutexKind {
+  return options.weights ? weighted(host, path, options.weights, tools) : ordered(host, path, options, tools);
 }
 
 function weighted(
-  client: LockClient,
+  host: LockHost,
   path: string,
   { overtakesPerWeight }: { readonly overtakesPerWeight: number },
   tools: WaitTools,
 ): MutexKind {
   const kindOf = (weight: number): WeightedKind => new WeightedKind(weight, overtakesPerWeight, path);
   const internals = new Map<number, LockInternals>();
-  const checkAcl = once(() => client.options.requireWrite(path, 'a lock with weights'));
+  const checkAcl = once(() => host.options.requireWrite(path, 'a lock with weights'));
   return {
     lockName: weightedMark,
     lockNames: [weightedMark],
@@ -57,33 +57,33 @@ function weighted(
     isSticky: false,
     acquire: (deadline, { weight = lightest, data }) => {
       checkAcl();
-      const known = internals.get(weight) ?? new LockInternals(client, path, internalsOptions(kindOf(weight), tools));
+      const known = internals.get(weight) ?? new LockInternals(host, path, internalsOptions(kindOf(weight), tools));
       internals.set(weight, known);
       return known.acquire(deadline, { data });
     },
-    ...readers(client, path, kindOf(lightest)),
+    ...readers(host, path, kindOf(lightest)),
   };
 }
 
 function ordered(
-  client: LockClient,
+  host: LockHost,
   path: string,
   { driver, foreignNodes, sticky }: CheckedMutexOptions,
   tools: WaitTools,
 ): MutexKind {
   const kind = new OrderedQueue(driver, { path, foreignNodes });
-  const plain = new LockInternals(client, path, internalsOptions(kind, tools, { hasMarkedUuid: sticky !== undefined }));
+  const plain = new LockInternals(host, path, internalsOptions(kind, tools, { hasMarkedUuid: sticky !== undefined }));
   const asking = { internals: plain, data: tools.data };
   const checkAcl = once(() => {
-    const ownZnode = join(path, protectedPrefix(stickyUuid(client.chance.uuid()), driver.lockName));
-    client.options.requireWrite(ownZnode, 'a sticky lock');
+    const ownZnode = join(path, protectedPrefix(stickyUuid(host.chance.uuid()), driver.lockName));
+    host.options.requireWrite(ownZnode, 'a sticky lock');
   });
   const kept = (idleMs: number): StickyLock => {
     const { shared } = tools;
-    return (shared.sticky ??= new StickyLock(client, path, {
+    return (shared.sticky ??= new StickyLock(host, path, {
       idleMs,
       path,
-      clock: client.clock,
+      clock: host.clock,
       use: () => shared.use(),
       leave: () => shared.leave(),
     }));
@@ -100,9 +100,9 @@ function ordered(
       }
       // A read lock whose owner holds the write lock is granted at once, so it asks no sticky holder.
       if (deadline.mayWait || heldForWriting?.()) return plain.acquire(deadline, { data, heldForWriting });
-      return new IdleLock(client, path, plain).tryAcquire(deadline, data);
+      return new IdleLock(host, path, plain).tryAcquire(deadline, data);
     },
-    ...readers(client, path, kind),
+    ...readers(host, path, kind),
   };
 }
 
@@ -117,10 +117,10 @@ function internalsOptions(kind: QueueKind, tools: WaitTools, { hasMarkedUuid = f
   };
 }
 
-function readers(client: LockClient, path: string, kind: QueueKind): Pick<MutexKind, 'participants' | 'holder'> {
+function readers(host: LockHost, path: string, kind: QueueKind): Pick<MutexKind, 'participants' | 'holder'> {
   return {
-    participants: (deadline) => readParticipants(client, path, kind, deadline),
-    holder: (deadline) => readHolder(client, path, kind, deadline),
+    participants: (deadline) => readParticipants(host, path, kind, deadline),
+    holder: (deadline) => readHolder(host, path, kind, deadline),
   };
 }
 

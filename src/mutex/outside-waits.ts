@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { CancelTimer } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Hold } from './hold.js';
@@ -9,7 +9,7 @@ import type { Hold } from './hold.js';
  * waits for itself without end. Outside of contexts the library cannot know whether one flow did.
  */
 export class OutsideWaits {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   /** The locks for which acquires wait, and when to look again: the earliest first. */
   readonly #suspicions = new Map<ContendedLock, Suspicion>();
   readonly #calls: ReadonlyMap<Deadline, string>;
@@ -19,11 +19,11 @@ export class OutsideWaits {
   #warnings = 0;
 
   /** @param calls the places where the acquires in progress were called, if the client has `debug` */
-  constructor(client: LockClient, calls: ReadonlyMap<Deadline, string>) {
-    this.#client = client;
+  constructor(host: LockHost, calls: ReadonlyMap<Deadline, string>) {
+    this.#host = host;
     this.#calls = calls;
-    client.onChange(() => {
-      if (client.isClosing) this.#stop();
+    host.sessions.onChange(() => {
+      if (host.isClosing) this.#stop();
     });
   }
 
@@ -32,19 +32,19 @@ export class OutsideWaits {
    * acquire of the same lock has ended.
    */
   look(lock: ContendedLock): void {
-    if (this.#suspicions.has(lock) || this.#client.isClosing) return;
+    if (this.#suspicions.has(lock) || this.#host.isClosing) return;
     const hold = lock.blockingOutsiders;
     if (hold && !this.#warnedOf.has(hold)) this.#suspect(lock, hold);
   }
 
   #suspect(lock: ContendedLock, hold: Hold): void {
-    this.#suspicions.set(lock, { hold, lookAt: this.#client.clock.now() + suspectAfterMs });
-    this.#cancelLook ??= this.#client.clock.after(suspectAfterMs, () => this.#lookAgain());
+    this.#suspicions.set(lock, { hold, lookAt: this.#host.clock.now() + suspectAfterMs });
+    this.#cancelLook ??= this.#host.clock.after(suspectAfterMs, () => this.#lookAgain());
   }
 
   #lookAgain(): void {
     this.#cancelLook = undefined;
-    const now = this.#client.clock.now();
+    const now = this.#host.clock.now();
     for (const [lock, { hold, lookAt }] of this.#suspicions) {
       if (lookAt > now) break;
       this.#suspicions.delete(lock);
@@ -55,19 +55,19 @@ export class OutsideWaits {
       else this.look(lock);
     }
     const [next] = this.#suspicions.values();
-    if (next) this.#cancelLook ??= this.#client.clock.after(next.lookAt - now, () => this.#lookAgain());
+    if (next) this.#cancelLook ??= this.#host.clock.after(next.lookAt - now, () => this.#lookAgain());
   }
 
   #warn({ path }: ContendedLock, hold: Hold, oldest: Deadline): void {
     this.#warnedOf.add(hold);
-    const now = this.#client.clock.now();
+    const now = this.#host.clock.now();
     if (now - this.#warningsSince >= limitedForMs) {
       this.#warningsSince = now;
       this.#warnings = 0;
     }
     this.#warnings += 1;
     if (this.#warnings > mostWarnings) return;
-    this.#client.warn(
+    this.#host.report.warn(
       `An acquire() of the lock ${path} has waited for a second for a hold of this process. Both were called outside of every lock context, where ` +
         'each acquire() is an owner of its own: if one flow of code called both, it waits for itself without end. Release the first hold, or use withLock or lockContext.run, inside of which ' +
         `acquire() re-enters. ${this.#places(hold, oldest)}`,
@@ -76,7 +76,7 @@ export class OutsideWaits {
   }
 
   #places({ calledAt }: Hold, oldest: Deadline): string {
-    if (!this.#client.options.debug)
+    if (!this.#host.options.debug)
       return 'With the option debug of LockClient.connect, this warning says where both were called';
     return `The hold was acquired at ${calledAt ?? 'an unknown place'}; the acquire() that waits was called at ${this.#calls.get(oldest) ?? 'an unknown place'}`;
   }

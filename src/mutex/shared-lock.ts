@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Grant } from '../internals/grant.js';
 import type { StickyLock } from '../sticky/sticky-lock.js';
@@ -16,8 +16,8 @@ export class SharedLocks {
   readonly #inUse = new Map<string, SharedLock>();
   readonly lost = new LostHolds();
 
-  constructor(client: LockClient) {
-    this.outsideWaits = new OutsideWaits(client, this.calls);
+  constructor(host: LockHost) {
+    this.outsideWaits = new OutsideWaits(host, this.calls);
   }
 
   /**

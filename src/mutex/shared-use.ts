@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { Grant } from '../internals/grant.js';
 import { callSite } from '../support/call-site.js';
 import type { Deadline } from '../support/deadline.js';
@@ -11,7 +11,7 @@ import { SharedLock, SharedLocks } from './shared-lock.js';
  * The use that one mutex object makes of the lock that it shares with the other objects of its client, path and kind.
  */
 export class SharedUse {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #rules: LockRules;
   readonly #locks: SharedLocks;
@@ -23,11 +23,11 @@ export class SharedUse {
   /** The lock that this object used last. While it is in use, all objects find the same one. */
   #shared: SharedLock | undefined;
 
-  constructor(client: LockClient, path: string, role: MutexRole, rules: LockRules) {
-    this.#client = client;
+  constructor(host: LockHost, path: string, role: MutexRole, rules: LockRules) {
+    this.#host = host;
     this.#path = path;
     this.#rules = rules;
-    this.#locks = client.companions.of(SharedLocks);
+    this.#locks = host.companions.of(SharedLocks);
     this.#key = this.#locks.keyOf(role, path);
     const pair = pairs[role];
     this.#pairKey = pair && this.#locks.keyOf(pair, path);
@@ -68,7 +68,7 @@ export class SharedUse {
    */
   begin(shared: SharedLock, context: LockContext | undefined, deadline: Deadline, isEndless: boolean): void {
     shared.use();
-    if (this.#client.options.debug) this.#locks.calls.set(deadline, callSite());
+    if (this.#host.options.debug) this.#locks.calls.set(deadline, callSite());
     if (context !== undefined || !isEndless) return;
     shared.addOutsider(deadline);
     if (shared.mayBlock) this.#locks.outsideWaits.look(shared);
@@ -77,7 +77,7 @@ export class SharedUse {
   /** Notes the end of an acquire, with whatever outcome. */
   end(deadline: Deadline): void {
     const shared = this.#shared;
-    if (this.#client.options.debug) this.#locks.calls.delete(deadline);
+    if (this.#host.options.debug) this.#locks.calls.delete(deadline);
     if (shared === undefined) return;
     shared.deleteOutsider(deadline);
     if (shared.outsiders.length > 0) this.#locks.outsideWaits.look(shared);
@@ -86,7 +86,7 @@ export class SharedUse {
 
   /** The place where an acquire was called, if the client has `debug`. */
   calledAt(deadline: Deadline): string | undefined {
-    return this.#client.options.debug ? this.#locks.calls.get(deadline) : undefined;
+    return this.#host.options.debug ? this.#locks.calls.get(deadline) : undefined;
   }
 
   add(hold: Hold): void {

@@ -1,5 +1,5 @@
 import { refused } from '../internals/refusal.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session.js';
 import { decodeClaim } from '../weighted/claim.js';
 import { latchDriver } from '../driver/latch-driver.js';
@@ -16,7 +16,7 @@ import type { Deadline } from '../support/deadline.js';
 
 /** Reads a lock's queue, and learns when to read it again. It keeps one watch, whatever happens meanwhile. */
 export class QueueWatch {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #deadline: Deadline;
   readonly #watch: ChangeWatch;
@@ -26,11 +26,11 @@ export class QueueWatch {
   /** The participants of the last look. The data of a znode are read once; those of the holder at each look. */
   #known = new Map<string, Participant>();
 
-  constructor(client: LockClient, path: string, deadline: Deadline) {
-    this.#client = client;
+  constructor(host: LockHost, path: string, deadline: Deadline) {
+    this.#host = host;
     this.#path = path;
     this.#deadline = deadline;
-    this.#watch = new ChangeWatch(client, path, deadline);
+    this.#watch = new ChangeWatch(host.sessions, path, deadline);
     this.#ordered = [
       new OrderedQueue(standardDriver, { path, foreignNodes: 'wait' }),
       new OrderedQueue(latchDriver, { path, foreignNodes: 'reject' }),
@@ -42,7 +42,7 @@ export class QueueWatch {
   look(): Promise<Participant[]> {
     return this.#watch
       .next(async (session) => this.#read(session, await this.#namesOf(session)))
-      .catch(refused(this.#client, `The queue of ${this.#path} cannot be watched`));
+      .catch(refused(this.#host.options, `The queue of ${this.#path} cannot be watched`));
   }
 
   close(): void {
@@ -80,7 +80,7 @@ export class QueueWatch {
     const [ofMutex, ofElection] = this.#ordered;
     const ordered = sequenceOf(name, latchDriver.lockName) === undefined ? ofMutex : ofElection;
     const kind = weightedChild(name) ? this.#weightedKind : ordered;
-    return readParticipant(this.#client, session, this.#path, name, kind.describe(name));
+    return readParticipant(this.#host, session, this.#path, name, kind.describe(name));
   }
 
   /**

@@ -1,4 +1,5 @@
-import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
+import { hostOf, type LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { lockPath } from '../zookeeper/path.js';
 import { expectOptions, expectSignal } from '../support/validate.js';
 import type { Participant } from '../internals/participants.js';
@@ -28,12 +29,12 @@ export function watchQueue(
   path: string,
   options: WatchQueueOptions = {},
 ): AsyncGenerator<LockQueue, void, undefined> {
-  requireClient(client);
+  const host = hostOf(client);
   const checkedPath = lockPath(path);
   const { signal } = expectOptions('watchQueue', options, ['signal']);
   if (signal !== undefined) expectSignal('signal', signal);
-  requireOpen(client, `the queue of ${checkedPath} cannot be watched`);
-  return queues(client, checkedPath, signal);
+  host.requireOpen(`the queue of ${checkedPath} cannot be watched`);
+  return queues(host, checkedPath, signal);
 }
 
 /** The holder of a lock, and its waiters. */
@@ -51,14 +52,14 @@ export interface WatchQueueOptions {
 }
 
 async function* queues(
-  client: LockClient,
+  host: LockHost,
   path: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LockQueue, void, undefined> {
-  const deadline = lockDeadline(client, path, { signal });
+  const deadline = lockDeadline(host, path, { signal });
   // Throws for a signal that accepts no listener, which would otherwise look like one that has aborted.
-  if (!signal?.aborted && !client.isClosing) deadline.check();
-  const watch = new QueueWatch(client, path, deadline);
+  if (!signal?.aborted && !host.isClosing) deadline.check();
+  const watch = new QueueWatch(host, path, deadline);
   // This closes the watch also while the body of the loop runs, which may take long.
   deadline.onEnd(() => watch.close());
   try {

@@ -1,6 +1,6 @@
 import { InvalidPathError } from '../zookeeper/invalid-path-error.js';
 import { requestFailed } from '../internals/refusal.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { exists, getData, remove, setData, type Stat } from '../zookeeper/operations.js';
 import { watchZnode } from '../zookeeper/watch-znode.js';
 import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
@@ -14,12 +14,12 @@ import { shownData } from '../internals/shown-data.js';
  * release, or takes the lock from it.
  */
 export class MarkedNode {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #mark: Mark;
 
-  constructor(client: LockClient, path: string, mark: Mark) {
-    this.#client = client;
+  constructor(host: LockHost, path: string, mark: Mark) {
+    this.#host = host;
     this.#path = path;
     this.#mark = mark;
   }
@@ -52,36 +52,36 @@ export class MarkedNode {
 
   /** Deletes the znode. Resolves when it does not exist any more. */
   async delete(deadline: Deadline): Promise<void> {
-    await this.#client.ask(remove(this.#path), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
+    await this.#host.sessions.ask(remove(this.#path), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
   }
 
   async #look(deadline: Deadline): Promise<Stat> {
     try {
-      const read = await this.#client.ask((session) => {
+      const read = await this.#host.sessions.ask((session) => {
         session.catchUp(this.#path);
         return session.request(getData(this.#path, false)).then(({ value }) => value);
       }, deadline);
-      shownData(this.#client, this.#client.session, { path: this.#path, ...read });
+      shownData(this.#host, this.#host.sessions.current, { path: this.#path, ...read });
       // Recalled at once, so that these data are among the data that are kept.
-      this.#client.companions.of(RecentData).recall(this.#path, read.stat.czxid);
+      this.#host.companions.of(RecentData).recall(this.#path, read.stat.czxid);
       return read.stat;
     } catch (error) {
       if (!isZooKeeperError(error, 'NO_AUTH')) throw error;
       // A client that may write the znode but not read it can still ask.
-      return this.#client.ask(exists(this.#path), deadline);
+      return this.#host.sessions.ask(exists(this.#path), deadline);
     }
   }
 
   /** Writes the mark. A participant that released meanwhile needs none. */
   async #write(deadline: Deadline): Promise<void> {
-    await this.#client
+    await this.#host.sessions
       .ask(setData(this.#path, dataOf(this.#mark)), deadline)
       .catch(whenNoNode(undefined))
       .catch(this.#refused);
   }
 
   async #nextChange(deadline: Deadline): Promise<'gone' | 'overwritten' | 'look'> {
-    const session = await this.#client.whenConnected(deadline);
+    const session = await this.#host.sessions.whenConnected(deadline);
     return deadline.wait((wake, fail) => {
       const stopWatching = watchZnode(session, this.#path, 'data', {
         found: ({ data }) => {
@@ -102,7 +102,7 @@ export class MarkedNode {
     if (!(error instanceof ZooKeeperError)) throw error;
     const why = error.is('NO_NODE') ? ', because it does not exist' : '';
     throw requestFailed(
-      this.#client,
+      this.#host.options,
       `${this.#path} cannot be ${this.#mark === 'revoke' ? 'revoked' : 'released by force'}${why}`,
       error,
     );

@@ -1,5 +1,6 @@
 import { LockTimeoutError } from '../internals/lock-errors.js';
-import { requireClient, requireOpen, type LockClient } from '../client/lock-client.js';
+import { hostOf, type LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { lockPath } from '../zookeeper/path.js';
 import type { Mark } from '../internals/mark.js';
 import { MarkedNode } from './marked-node.js';
@@ -41,8 +42,9 @@ export interface ForceReleaseOptions {
  * if (holder) await revoke(client, holder.path);
  */
 export async function revoke(client: LockClient, participantPath: string, options?: AskOptions): Promise<void> {
-  const node = markedNode(client, participantPath, 'revoke');
-  await ask(client, { call: 'revoke', what: 'revoked', path: participantPath }, options, (deadline) =>
+  const host = hostOf(client);
+  const node = markedNode(host, participantPath, 'revoke');
+  await ask(host, { call: 'revoke', what: 'revoked', path: participantPath }, options, (deadline) =>
     node.mark(deadline),
   );
 }
@@ -74,11 +76,12 @@ export async function forceRelease(
   participantPath: string,
   options: ForceReleaseOptions = {},
 ): Promise<'released' | 'deleted'> {
-  const node = markedNode(client, participantPath, 'force');
+  const host = hostOf(client);
+  const node = markedNode(host, participantPath, 'force');
   const { timeoutMs = defaultTimeoutMs, signal } = checkWaitOptions('forceRelease', options);
-  const answerMs = client.sessionTimeoutMs;
+  const answerMs = host.sessions.timeoutMs;
   const isReleased = await within(
-    client,
+    host,
     participantPath,
     { timeoutMs: timeoutMs || answerMs, signal },
     async (deadline) => {
@@ -87,26 +90,25 @@ export async function forceRelease(
     },
   );
   if (isReleased) return 'released';
-  await within(client, participantPath, { timeoutMs: answerMs, signal }, (deadline) => node.delete(deadline));
+  await within(host, participantPath, { timeoutMs: answerMs, signal }, (deadline) => node.delete(deadline));
   return 'deleted';
 }
 
 const defaultTimeoutMs = 5_000;
 
-function markedNode(client: unknown, path: unknown, mark: Mark): MarkedNode {
-  requireClient(client);
+function markedNode(host: LockHost, path: unknown, mark: Mark): MarkedNode {
   const valid = lockPath(path);
-  requireOpen(client, `${valid} cannot be ${mark === 'revoke' ? 'revoked' : 'released by force'}`);
-  return new MarkedNode(client, valid, mark);
+  host.requireOpen(`${valid} cannot be ${mark === 'revoke' ? 'revoked' : 'released by force'}`);
+  return new MarkedNode(host, valid, mark);
 }
 
 async function within<T>(
-  client: LockClient,
+  host: LockHost,
   path: string,
   options: DeadlineOptions,
   job: (deadline: Deadline) => Promise<T>,
 ): Promise<T> {
-  const deadline = lockDeadline(client, path, { ...options, what: 'released' });
+  const deadline = lockDeadline(host, path, { ...options, what: 'released' });
   try {
     return await job(deadline);
   } finally {

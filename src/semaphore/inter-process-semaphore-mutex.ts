@@ -1,4 +1,5 @@
-import { requireClient, type LockClient } from '../client/lock-client.js';
+import { hostOf, type LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { lockPath } from '../zookeeper/path.js';
 import { expectFunction } from '../support/validate.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
@@ -21,7 +22,7 @@ import { Leases } from './leases.js';
  * conveyor.once('empty', () => void lock.release());
  */
 export class InterProcessSemaphoreMutex {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #leases: Leases;
 
@@ -37,14 +38,14 @@ export class InterProcessSemaphoreMutex {
   /** @internal */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the options public
   constructor(client: LockClient, path: string, options?: object);
   constructor(client: LockClient, path: string, options?: object) {
-    requireClient(client);
+    const host = hostOf(client);
     if (options !== undefined)
       throw new TypeError(
         'Expected no options of InterProcessSemaphoreMutex, because it has one lease. For several leases use InterProcessSemaphore',
       );
-    this.#client = client;
+    this.#host = host;
     this.#path = lockPath(path);
-    this.#leases = new Leases(client, this.#path, 'semaphore-mutex', { is: 'fixed', maxLeases: 1 });
+    this.#leases = new Leases(host, this.#path, 'semaphore-mutex', { is: 'fixed', maxLeases: 1 });
   }
 
   /** The lock's znode, as the application passed it. */
@@ -53,8 +54,8 @@ export class InterProcessSemaphoreMutex {
   }
 
   /** @internal */
-  get client(): LockClient {
-    return this.#client;
+  get host(): LockHost {
+    return this.#host;
   }
 
   /**

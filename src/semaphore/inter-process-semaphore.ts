@@ -1,4 +1,5 @@
-import { requireClient, type LockClient } from '../client/lock-client.js';
+import { hostOf, type LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { lockPath, validatePath } from '../zookeeper/path.js';
 import { expected, expectFunction, expectInteger, expectOptions } from '../support/validate.js';
 import type { Limit } from './lease-internals.js';
@@ -25,7 +26,7 @@ import { Leases } from './leases.js';
  * await print(page, lease.signal);
  */
 export class InterProcessSemaphore {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #limit: Limit;
   readonly #leases: Leases;
@@ -40,11 +41,10 @@ export class InterProcessSemaphore {
    * const semaphore = new InterProcessSemaphore(client, '/semaphores/printers', { sharedCount: '/config/printers' });
    */
   constructor(client: LockClient, path: string, options: InterProcessSemaphoreOptions) {
-    requireClient(client);
-    this.#client = client;
+    this.#host = hostOf(client);
     this.#path = lockPath(path);
     this.#limit = checkLimit(options);
-    this.#leases = new Leases(client, this.#path, 'semaphore', this.#limit);
+    this.#leases = new Leases(this.#host, this.#path, 'semaphore', this.#limit);
   }
 
   /** The semaphore's znode, as the application passed it. */
@@ -53,8 +53,8 @@ export class InterProcessSemaphore {
   }
 
   /** @internal */
-  get client(): LockClient {
-    return this.#client;
+  get host(): LockHost {
+    return this.#host;
   }
 
   /**

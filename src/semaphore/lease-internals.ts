@@ -1,7 +1,7 @@
 import { inNoContext } from '../support/no-context.js';
 import { ForeignNodeError } from '../internals/lock-errors.js';
 import { requestFailed } from '../internals/refusal.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { getChildren } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
@@ -30,7 +30,7 @@ import { watchZnode } from '../zookeeper/watch-znode.js';
  * forever, as they do in Curator.
  */
 export class LeaseInternals {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #limit: Limit;
   readonly #count: SharedCount | undefined;
@@ -44,15 +44,15 @@ export class LeaseInternals {
   /** The queue of the leases. */
   readonly kind: OrderedQueue;
 
-  constructor(client: LockClient, path: string, limit: Limit, waits: WaitListeners) {
-    this.#client = client;
+  constructor(host: LockHost, path: string, limit: Limit, waits: WaitListeners) {
+    this.#host = host;
     this.#path = path;
     this.#limit = limit;
     this.#isLimitKnown = limit.is === 'fixed';
     if (limit.is === 'fixed') this.#maxLeases = limit.maxLeases;
-    this.#count = limit.is === 'shared' ? new SharedCount(client, limit.path) : undefined;
+    this.#count = limit.is === 'shared' ? new SharedCount(host.options, limit.path) : undefined;
     this.#folders = { locks: join(path, locks), leases: this.leasesPath };
-    const data = (): Uint8Array => DefaultData.of(client);
+    const data = (): Uint8Array => DefaultData.of(host);
     const turns = new OrderedQueue(standardDriver, { path: join(path, locks), foreignNodes: 'reject' });
     this.kind = new OrderedQueue(new LeaseDriver(() => this.#maxLeases), {
       path: this.leasesPath,
@@ -60,12 +60,12 @@ export class LeaseInternals {
       watchesChildren: true,
     });
     this.#mutex = new LockInternals(
-      client,
+      host,
       join(path, locks),
       placedIn(waits, (position) => position + 1, { kind: turns, data, isInner: true }),
     );
     this.#leases = new LockInternals(
-      client,
+      host,
       this.leasesPath,
       placedIn(waits, () => 1, { kind: this.kind, data, hasMarkedUuid: true, isInner: true }),
     );
@@ -102,11 +102,11 @@ export class LeaseInternals {
     const count = this.#count;
     for (;;) {
       const limit = count
-        ? await this.#client.ask((session) => count.read(session, deadline), deadline)
+        ? await this.#host.sessions.ask((session) => count.read(session, deadline), deadline)
         : this.#maxLeases;
       // The session ended before the answer.
       if (limit === undefined) continue;
-      return (await readParticipants(this.#client, this.leasesPath, this.kind, deadline)).slice(0, Math.max(0, limit));
+      return (await readParticipants(this.#host, this.leasesPath, this.kind, deadline)).slice(0, Math.max(0, limit));
     }
   }
 
@@ -130,7 +130,7 @@ export class LeaseInternals {
     data: Uint8Array | undefined,
   ): Promise<readonly Grant[] | undefined> {
     deadline.check();
-    const { session } = this.#client;
+    const session = this.#host.sessions.current;
     if (!session.isConnected) return undefined;
     this.#refuseForeignNodes(session, deadline);
     if ((await this.#readLimit(session, deadline)) === 'over') return undefined;
@@ -148,14 +148,14 @@ export class LeaseInternals {
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
       if (error.isRetryable) return 0;
-      throw requestFailed(this.#client, `The semaphore ${this.#path} cannot be acquired`, error);
+      throw requestFailed(this.#host.options, `The semaphore ${this.#path} cannot be acquired`, error);
     }
   }
 
   async #run(quantity: number, deadline: Deadline, data: Uint8Array | undefined): Promise<readonly Grant[]> {
-    const retries = new Retries(this.#client);
+    const retries = new Retries(this.#host);
     for (;;) {
-      this.#refuseForeignNodes(this.#client.session, deadline);
+      this.#refuseForeignNodes(this.#host.sessions.current, deadline);
       const turn = await this.#mutex.acquire(deadline, { data });
       if (turn === undefined) continue;
       const taken = await this.#take(quantity, turn, deadline, data);
@@ -169,14 +169,14 @@ export class LeaseInternals {
    * turn, so that the next call finds none of our znodes.
    */
   async #take(quantity: number, turn: Grant, deadline: Deadline, data: Uint8Array | undefined): Promise<Taken> {
-    const { session } = this.#client;
+    const session = this.#host.sessions.current;
     const grants: Grant[] = [];
     const wait: Wait = {
       turn,
       grants,
       deletions: [],
       surplus: this.#newSurplus(),
-      standOff: new StandOff(this.#client.clock),
+      standOff: new StandOff(this.#host.clock),
     };
     let taken: Taken = { is: 'absent' };
     const areHeld = (): boolean => [turn, ...grants].every((grant) => grant.isValid);
@@ -254,7 +254,7 @@ export class LeaseInternals {
           failed: fail,
         }),
       ];
-      if (lookInMs < Infinity) stops.push(this.#client.clock.after(lookInMs, look));
+      if (lookInMs < Infinity) stops.push(this.#host.clock.after(lookInMs, look));
       if (this.#count) stops.push(this.#count.watch(session, this.#maxLeases, look));
       if (held.some((grant) => !grant.isValid)) wake('over');
       return () => stops.forEach((stop) => stop());
@@ -285,8 +285,8 @@ export class LeaseInternals {
     return new Surplus({
       path: this.#path,
       maxLeases,
-      clock: this.#client.clock,
-      stayMs: () => 2 * this.#client.sessionTimeoutMs,
+      clock: this.#host.clock,
+      stayMs: () => 2 * this.#host.sessions.timeoutMs,
     });
   }
 

@@ -1,5 +1,5 @@
 import { LockTimeoutError, NotOwnedError } from '../internals/lock-errors.js';
-import { requireOpen, type LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { LockKind } from '../client/lock-event.js';
 import { callSite } from '../support/call-site.js';
 import { Events } from '../support/events.js';
@@ -28,7 +28,7 @@ import { UsedLimits } from './used-limits.js';
 /** The leases of one semaphore object: acquired, and kept until they are released. */
 export class Leases {
   readonly events = new Events<LockObjectEvents>('queued', ...holdEvents);
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #lock: HeldLock;
   readonly #limit: Limit;
@@ -38,15 +38,15 @@ export class Leases {
   /** The leases that are not yet released, the oldest first. */
   readonly #holds = new Set<Hold>();
 
-  constructor(client: LockClient, path: string, kind: LockKind, limit: Limit) {
-    this.#client = client;
+  constructor(host: LockHost, path: string, kind: LockKind, limit: Limit) {
+    this.#host = host;
     this.#path = path;
     this.#limit = limit;
-    this.#limits = client.companions.of(UsedLimits);
-    const lock = { client, path, kind, lockName: 'lease-' };
+    this.#limits = host.companions.of(UsedLimits);
+    const lock = { host, path, kind, lockName: 'lease-' };
     const { events } = this;
     this.#lock = lock;
-    this.#internals = new LeaseInternals(client, path, limit, {
+    this.#internals = new LeaseInternals(host, path, limit, {
       get queued(): QueuedListener | undefined {
         return queuedListener(lock, events);
       },
@@ -76,10 +76,10 @@ export class Leases {
 
   /** Acquires `quantity` leases. It rejects with LockTimeoutError also when a single try finds too few. */
   async acquire(quantity: number, options: AcquireOptions, what: LockMode = 'acquire'): Promise<Hold[]> {
-    requireOpen(this.#client, `the semaphore ${this.#path} cannot be acquired`);
-    const calledAt = this.#client.options.debug ? callSite() : undefined;
+    this.#host.requireOpen(`the semaphore ${this.#path} cannot be acquired`);
+    const calledAt = this.#host.options.debug ? callSite() : undefined;
     this.#limits.enter(this.#path, this.#limit);
-    const deadline = acquireDeadline(this.#client, this.#path, options, () => this.#wanted(quantity));
+    const deadline = acquireDeadline(this.#host, this.#path, options, () => this.#wanted(quantity));
     traceAcquire(this.#lock, what, deadline);
     try {
       deadline.check();
@@ -90,12 +90,12 @@ export class Leases {
         const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
           context: undefined,
           isOfJob: what === 'withLock',
-          askedAt: areEventsWanted(this.#client) ? deadline.startedAt : undefined,
+          askedAt: areEventsWanted(this.#host.report) ? deadline.startedAt : undefined,
           calledAt,
         });
-        if (areEventsWanted(this.#client)) traceOrigin(hold, deadline);
+        if (areEventsWanted(this.#host.report)) traceOrigin(hold, deadline);
         this.#holds.add(hold);
-        if (this.#client.options.debug && !hold.isOfJob) watchForLeak(hold);
+        if (this.#host.options.debug && !hold.isOfJob) watchForLeak(hold);
         return hold.begin(leaseTermsOf(options)).handle;
       });
     } catch (error) {
@@ -151,13 +151,13 @@ export class Leases {
 
   participants(options?: AskOptions): Promise<Participant[]> {
     const question = { call: 'participants', what: 'participants', path: this.#path } as const;
-    return ask(this.#client, question, options, (deadline) =>
-      readParticipants(this.#client, this.#internals.leasesPath, this.#internals.kind, deadline),
+    return ask(this.#host, question, options, (deadline) =>
+      readParticipants(this.#host, this.#internals.leasesPath, this.#internals.kind, deadline),
     );
   }
 
   holders(call: string, options?: AskOptions): Promise<Participant[]> {
-    return ask(this.#client, { call, what: 'holder', path: this.#path }, options, (deadline) =>
+    return ask(this.#host, { call, what: 'holder', path: this.#path }, options, (deadline) =>
       this.#internals.holders(deadline),
     );
   }

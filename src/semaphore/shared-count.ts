@@ -1,4 +1,4 @@
-import type { LockClient } from '../client/lock-client.js';
+import type { CheckedClientOptions } from '../client/client-options.js';
 import { RequestFailedError } from '../internals/lock-errors.js';
 import { refused } from '../internals/refusal.js';
 import { getData } from '../zookeeper/operations.js';
@@ -12,11 +12,11 @@ import type { Deadline } from '../support/deadline.js';
  * big-endian.
  */
 export class SharedCount {
-  readonly #client: LockClient;
+  readonly #options: CheckedClientOptions;
   readonly #path: string;
 
-  constructor(client: LockClient, path: string) {
-    this.#client = client;
+  constructor(options: CheckedClientOptions, path: string) {
+    this.#options = options;
     this.#path = path;
   }
 
@@ -60,7 +60,7 @@ export class SharedCount {
         error,
         'it must exist while the semaphore is used. Create it with 4 bytes, a big-endian integer',
       );
-    return refused(this.#client, this.#unreadable)(error);
+    return refused(this.#options, this.#unreadable)(error);
   }
 
   get #unreadable(): string {

@@ -1,5 +1,5 @@
 import { LockTimeoutError } from '../internals/lock-errors.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import { getData } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
@@ -12,12 +12,12 @@ import type { LockInternals, Tried } from '../internals/lock-internals.js';
 
 /** A lock that another process may keep without using it. A single try asks that process for it. */
 export class IdleLock {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #internals: LockInternals;
 
-  constructor(client: LockClient, path: string, internals: LockInternals) {
-    this.#client = client;
+  constructor(host: LockHost, path: string, internals: LockInternals) {
+    this.#host = host;
     this.#path = path;
     this.#internals = internals;
   }
@@ -46,7 +46,7 @@ export class IdleLock {
 
   /** Queues up for a moment. The process that keeps the idle lock hands it over as soon as it sees the new znode. */
   async #ask(data: Uint8Array | undefined): Promise<Grant | undefined> {
-    const deadline = lockDeadline(this.#client, this.#path, { timeoutMs: askMs });
+    const deadline = lockDeadline(this.#host, this.#path, { timeoutMs: askMs });
     try {
       return await this.#internals.acquire(deadline, { data });
     } catch (error) {

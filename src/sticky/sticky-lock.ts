@@ -1,5 +1,5 @@
 import { inNoContext } from '../support/no-context.js';
-import type { LockClient } from '../client/lock-client.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { Grant } from '../internals/grant.js';
 import type { LockInternals } from '../internals/lock-internals.js';
 import type { Deadline } from '../support/deadline.js';
@@ -13,13 +13,13 @@ import { StickyTenure, type StickyTenureOptions } from './sticky-tenure.js';
  * later callers queue up behind that client.
  */
 export class StickyLock {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #options: StickyLockOptions;
   #tenure: StickyTenure | undefined;
 
-  constructor(client: LockClient, path: string, options: StickyLockOptions) {
-    this.#client = client;
+  constructor(host: LockHost, path: string, options: StickyLockOptions) {
+    this.#host = host;
     this.#path = path;
     this.#options = options;
   }
@@ -50,7 +50,7 @@ export class StickyLock {
 
   #newTenure(asking: StickyObject): StickyTenure {
     const aborter = new AbortController();
-    const deadline = lockDeadline(this.#client, this.#path, { signal: aborter.signal });
+    const deadline = lockDeadline(this.#host, this.#path, { signal: aborter.signal });
     const tenure = this.#open(asking, () => aborter.abort());
     // Outside of the caller's context, because the tenure also serves other callers after this one has finished.
     inNoContext(() => void this.#begin(tenure, deadline, asking));
@@ -69,7 +69,7 @@ export class StickyLock {
   }
 
   async #tryOnce(deadline: Deadline, asking: StickyObject): Promise<Grant | undefined> {
-    const grant = await new IdleLock(this.#client, this.#path, asking.internals).tryAcquire(deadline);
+    const grant = await new IdleLock(this.#host, this.#path, asking.internals).tryAcquire(deadline);
     // Another caller of this process may have begun a tenure meanwhile. This grant is then not part of it.
     if (grant === undefined || this.#tenure !== undefined) return grant;
     const tenure = this.#open(asking, nothing);

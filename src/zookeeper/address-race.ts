@@ -12,6 +12,8 @@ export class AddressRace extends EventEmitter implements Link {
   readonly #left: string[];
   readonly #running = new Set<Link>();
   readonly #failures: Failure[] = [];
+  /** True if it may keep the process alive. */
+  #isKept = true;
   #state: State = { at: 'racing', cancel: () => {} };
 
   constructor(options: RaceOptions) {
@@ -50,6 +52,11 @@ export class AddressRace extends EventEmitter implements Link {
     }
   }
 
+  unref(): void {
+    this.#isKept = false;
+    for (const link of this.#running) link.unref?.();
+  }
+
   #dialNext(): void {
     const { dial, clock, headStartMs, isSecure } = this.#options;
     const address = this.#left.shift();
@@ -57,6 +64,7 @@ export class AddressRace extends EventEmitter implements Link {
     const link = dial(address);
     let isReached = false;
     this.#running.add(link);
+    if (!this.#isKept) link.unref?.();
     link.on('connect', () => {
       isReached = true;
       if (!isSecure) this.#won(link, 'connect');

@@ -25,7 +25,7 @@ const shortestTimeoutMs = 100;
  *
  * @throws RangeError for a frame that no ZooKeeper server sends, and for a grant that this client cannot use
  */
-export function readConnectResponse(frame: Buffer, askedFor: bigint): ConnectResponse {
+export function readConnectResponse(frame: Buffer): ConnectResponse {
   const from = new Reader(frame, 4);
   from.int();
   const timeoutMs = from.int();
@@ -44,16 +44,5 @@ export function readConnectResponse(frame: Buffer, askedFor: bigint): ConnectRes
       `The server granted a session timeout of ${timeoutMs} ms: at least ${shortestTimeoutMs} ms are needed`,
     );
   if (sessionId === 0n) throw new RangeError('The server granted a session without an id');
-  // A session keeps its id for life. Under another id, the znodes of the old session would be taken for znodes of the
-  // new one.
-  if (askedFor !== 0n && sessionId !== askedFor) {
-    throw new RangeError(
-      `The server granted session 0x${hex(sessionId)}, but the client asked for session 0x${hex(askedFor)}`,
-    );
-  }
   return { timeoutMs, sessionId, password };
-}
-
-function hex(id: bigint): string {
-  return BigInt.asUintN(64, id).toString(16);
 }

@@ -45,6 +45,12 @@ export function describeHosts({ hosts }: Pick<ConnectString, 'hosts'>): string {
   return hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
 }
 
+/** The hosts and the chroot: the same text whatever the order of the hosts. */
+export function addressOf({ hosts, chroot }: ConnectString): string {
+  const sorted = hosts.toSorted((a, b) => (a.host < b.host ? -1 : Number(a.host > b.host)) || a.port - b.port);
+  return `${describeHosts({ hosts: sorted })}${chroot}`;
+}
+
 const expected = 'Expected `connectString` to be host[:port][,host[:port]…][/chroot]';
 
 const defaultPort = 2181;

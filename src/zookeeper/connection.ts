@@ -6,14 +6,15 @@ import type { Handshake } from './handshake.js';
 import type { HostHistory } from './host-history.js';
 import type { Network, TlsSource } from './network.js';
 import { openingMessages } from './opening-messages.js';
-import { setWatches, type Operation, type WatchEventType, type WatchKind } from './operations.js';
+import type { Operation, WatchEventType, WatchKind } from './operations.js';
 import { Pipeline } from './pipeline.js';
 import { connectionLost, type Call, type Caller, type Reply } from './replies.js';
 import type { SaslRefusal, SaslSource } from './sasl-handshake.js';
 import { SecondLink } from './second-link.js';
 import type { ServerLink } from './server-link.js';
+import { ServerTraits } from './server-traits.js';
 import { explainTls } from './tls-error.js';
-import { ZooKeeperError } from './zookeeper-error.js';
+import { renewWatches } from './watch-renewal.js';
 
 /** One ZooKeeper session over one connection after another. */
 export class Connection {
@@ -21,6 +22,9 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #createdAt: number;
   readonly #dialler: Dialler;
+  readonly #traits: ServerTraits;
+  /** True once a server granted the session to this process, or the session is one to resume. */
+  #wasGranted: boolean;
   #state: State = { at: 'connecting', handshake: undefined };
   #id: Buffer;
   #password: Buffer;
@@ -39,6 +43,8 @@ export class Connection {
     this.#options = options;
     this.#listener = listener;
     this.#createdAt = options.clock.now();
+    this.#traits = options.traits ?? new ServerTraits(() => options.clock.now());
+    this.#wasGranted = options.resume !== undefined;
     const { id = Buffer.alloc(8), password = Buffer.alloc(16), lastZxid = 0n } = options.resume ?? {};
     this.#id = id;
     this.#password = password;
@@ -200,13 +206,14 @@ export class Connection {
   #established(handshake: Handshake, auth: readonly Uint8Array[], heldBack: readonly Call[]): void {
     // Not at the ConnectResponse: otherwise no attempt would ever be long enough for a slow authentication.
     this.#dialler.granted(handshake);
+    if (this.#wasGranted) this.#traits.resumed();
+    this.#wasGranted = true;
     this.lastError = undefined;
     const pipeline = this.#pipelineOn(handshake);
     this.#state = { at: 'connected', pipeline, second: undefined };
     for (const message of auth) pipeline.link.write(message);
     try {
-      this.#tellWatches('data');
-      this.#tellWatches('children');
+      this.#renewWatches();
       this.#listener.connected(handshake.askedAt);
     } finally {
       this.#sendAll(heldBack);
@@ -219,7 +226,7 @@ export class Connection {
     const listener = this.#listener;
     return new Pipeline(
       link,
-      { clock, random, chroot, timeoutMs: () => this.timeoutMs, nextXid: () => this.#nextXid() },
+      { clock, random, chroot, traits: this.#traits, timeoutMs: () => this.timeoutMs, nextXid: () => this.#nextXid() },
       {
         heard: (zxid) => this.#heard(zxid),
         answered: (operation, sentAt, error) => {
@@ -266,6 +273,7 @@ export class Connection {
     const state = this.#state;
     if (state.at !== 'connected' || state.second !== second) return;
     second.abandon();
+    if (handshake.grantedOther) this.#traits.grantedOther();
     if (!state.pipeline.isEnded) {
       this.#stay(state, second);
       this.#listener.attachFailed();
@@ -293,8 +301,13 @@ export class Connection {
 
   #attemptEnded(handshake: Handshake, error: Error | undefined, wasGranted: boolean): void {
     const state = this.#state;
-    if (state.at === 'connecting' && state.handshake === handshake)
-      this.#dialNextAfter(() => this.#attemptFailed(handshake, error, wasGranted));
+    if (state.at !== 'connecting' || state.handshake !== handshake) return;
+    if (handshake.grantedOther && this.#traits.grantedOther()) {
+      this.#listener.warn('The session has ended, and the client goes on in a new one', error);
+      this.#expired();
+      return;
+    }
+    this.#dialNextAfter(() => this.#attemptFailed(handshake, error, wasGranted));
   }
 
   #dialNextAfter(fail: () => void): void {
@@ -337,12 +350,23 @@ export class Connection {
     this.lastError = ended ?? new Error(`${pipeline.link.server} closed the connection`);
     this.history.failed(pipeline.link.server, this.lastError);
     if (this.heardAt < this.#dialler.grantedAt) this.#dialler.avoid(pipeline.link);
+    this.#suspect(pipeline);
     if (!state.second) {
       this.#disconnected(state);
       return;
     }
     pipeline.fail(this.lastError);
     state.second.drained();
+  }
+
+  /** A server that ends each connection on which it gets an operation does not get that operation any more. */
+  #suspect({ oldestUnanswered, link }: Pipeline): void {
+    if (oldestUnanswered === undefined || link.wasDropped || !this.#traits.endedAt(oldestUnanswered)) return;
+    const consequence = consequences[oldestUnanswered] ?? 'Such requests fail. ZooKeeper 3.5 or later is needed';
+    this.#listener.warn(
+      `${link.server} ends each connection on which it gets the request ${oldestUnanswered}. ${consequence}`,
+      undefined,
+    );
   }
 
   #disconnected(state: Connected): void {
@@ -393,18 +417,13 @@ export class Connection {
     else handshake.link.drop(why);
   }
 
-  /**
-   * A server that cannot be reached may still accept the account, and the session may hold locks. But each ConnectRequest
-   * extends the session, and the znodes of a session that nobody can use block their queues. So it ends after one session
-   * timeout in which no server answered it. A session with holds is past its deadline by then. A missing ticket may be
-   * there in time, so it ends only a session that no server has served yet.
-   */
   get #isRefusedForGood(): boolean {
-    const { refusal, haveAllRefused } = this.history;
-    const mayStillGetTicket = refusal?.why === 'no-ticket' && this.heardAt > 0;
-    if (!mayStillGetTicket && haveAllRefused) return true;
-    const answeredAt = Math.max(this.heardAt, this.#createdAt);
-    return refusal !== undefined && this.#options.clock.now() - answeredAt >= this.timeoutMs;
+    return this.history.isRefusedForGood({
+      now: this.#options.clock.now(),
+      heardAt: this.heardAt,
+      createdAt: this.#createdAt,
+      timeoutMs: this.timeoutMs,
+    });
   }
 
   /** The reason why a server may close the first connection of a client without an answer. */
@@ -413,29 +432,17 @@ export class Connection {
     return ' without an answer. If this is its secureClientPort, set the option `tls`';
   }
 
-  /**
-   * Plants the watches on the new connection, in several requests, because the server refuses one SetWatches of over 1
-   * MB forever.
-   */
-  #tellWatches(kind: WatchKind): void {
-    let paths: string[] = [];
-    let bytes = 0;
-    const flush = (): void => {
-      if (paths.length === 0) return;
-      this.send(setWatches(this.lastZxid, kind, paths)).catch((error: unknown) => {
-        // Without its watches, a session would wait forever. Try the next server.
-        if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS')) this.drop(error);
-      });
-      paths = [];
-      bytes = 0;
-    };
-    for (const path of this.#listener.watchedPaths(kind)) {
-      const more = 4 + Buffer.byteLength(this.#options.chroot) + Buffer.byteLength(path);
-      if (bytes + more > longestSetWatches) flush();
-      paths.push(path);
-      bytes += more;
-    }
-    flush();
+  #renewWatches(): void {
+    renewWatches({
+      since: this.#lastZxid,
+      chrootBytes: Buffer.byteLength(this.#options.chroot),
+      oneByOne: this.#traits.endsConnections('setWatches'),
+      paths: (kind) => this.#listener.watchedPaths(kind),
+      send: (operation) => this.send(operation),
+      fired: (path, event) => this.#listener.watchFired(path, event),
+      // Without its watches, a session would wait forever. Try the next server.
+      failed: (error) => this.drop(error),
+    });
   }
 
   #nextXid(): number {
@@ -478,6 +485,8 @@ export interface ConnectionOptions {
   readonly resume?: SessionIdentity;
   /** The number of rounds over the hosts that had no answer just before, for the length of the first attempts. */
   readonly unansweredRounds?: number;
+  /** What the client has learned about its servers. */
+  readonly traits?: ServerTraits;
   /** The number of the first request. @default 1 */
   readonly firstXid?: number;
 }
@@ -528,7 +537,12 @@ interface Connected {
   second: SecondLink | undefined;
 }
 
-const longestSetWatches = 128 * 1024;
+/** What the client does instead of an operation that ends each connection. */
+const consequences: Partial<Record<string, string>> = {
+  createContainer: 'Parents are created as persistent znodes instead, which stay when they are empty',
+  setWatches: 'Watches are planted one by one instead',
+  removeWatches: 'Watches are not removed any more before their znodes are',
+};
 
 function refusalText(server: string, { why }: SaslRefusal): string {
   return why === 'no-ticket'

@@ -2,6 +2,7 @@ import type { CancelTimer, Clock } from '../support/clock.js';
 import type { Host } from './connect-string.js';
 import { readConnectResponse, type ConnectResponse } from './connect-response.js';
 import type { OpeningMessages } from './opening-messages.js';
+import { closeSession, type Operation } from './operations.js';
 import { readReplyHeader, replyBodyAt } from './replies.js';
 import { SaslRefusal, saslToken, type SaslHandshake, type SaslMessage, type SaslSource } from './sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
@@ -20,6 +21,8 @@ export class Handshake implements LinkUser {
   /** The first message of SASL, if it was made before the ConnectRequest. */
   #prepared: { readonly sasl: SaslHandshake; readonly message: Buffer } | undefined;
   #auth: readonly Uint8Array[] = [];
+  #other: Error | undefined;
+  #isAbandoned = false;
   link!: ServerLink;
   readonly startedAt: number;
   /** The time when the link was made. */
@@ -50,6 +53,11 @@ export class Handshake implements LinkUser {
   /** True if the server answered the ConnectRequest. */
   get wasGranted(): boolean {
     return this.#state.at === 'authenticating';
+  }
+
+  /** True if the server granted another session than the one that was to be resumed. */
+  get grantedOther(): boolean {
+    return this.#other !== undefined;
   }
 
   /** The link was made. Over TLS, it is secured. */
@@ -95,8 +103,16 @@ export class Handshake implements LinkUser {
     this.link.write(connectRequest);
   }
 
-  /** Ends the attempt and its link. Nobody is told. */
+  /**
+   * Ends the attempt and its link. Nobody is told. A new session that the server grants at this moment is closed, because
+   * nobody would use it.
+   */
   abandon(): void {
+    this.#isAbandoned = true;
+    if (this.#state.at === 'asking' && this.#options.askedFor() === 0n) {
+      this.link.unref();
+      return;
+    }
     this.#end();
     this.link.abandon();
   }
@@ -105,7 +121,7 @@ export class Handshake implements LinkUser {
 
   receive(frame: Buffer): void {
     if (this.#state.at === 'authenticating') this.#authenticate(this.#state, frame);
-    else this.#granted(frame);
+    else if (this.#state.at !== 'closing') this.#granted(frame);
   }
 
   chunkEnded(): void {
@@ -119,14 +135,29 @@ export class Handshake implements LinkUser {
   ended(error: Error | undefined): void {
     const { wasGranted } = this;
     this.#end();
-    this.#listener.ended(this, error, wasGranted);
+    if (!this.#isAbandoned) this.#listener.ended(this, this.#other ?? error, wasGranted);
   }
 
   #granted(frame: Buffer): void {
-    const response = readConnectResponse(frame, this.#options.askedFor());
+    const response = readConnectResponse(frame);
     if (response.timeoutMs === 0) {
       this.#end();
       this.#listener.expired();
+      return;
+    }
+    const askedFor = this.#options.askedFor();
+    if (this.#isAbandoned) {
+      this.#closeUnused();
+      return;
+    }
+    // A session keeps its id for life. Under another id, the znodes of the old session would be taken for znodes of the
+    // new one.
+    if (askedFor !== 0n && response.sessionId !== askedFor) {
+      const [granted, asked] = [response.sessionId, askedFor].map((id) => BigInt.asUintN(64, id).toString(16));
+      this.#other = new Error(
+        `${this.link.server} does not resume sessions: it granted session 0x${granted}, but the client asked for session 0x${asked}`,
+      );
+      this.#closeUnused();
       return;
     }
     this.#listener.granted(response);
@@ -140,6 +171,20 @@ export class Handshake implements LinkUser {
     this.#sendToken(state, this.#prepared?.message ?? sasl.begin());
   }
 
+  /** Closes the session that was just granted. The server then ends the link. */
+  #closeUnused(): void {
+    this.#state = { at: 'closing' };
+    this.#write(closeSession());
+  }
+
+  #write(operation: Operation<unknown>): number {
+    const xid = this.#options.nextXid();
+    const message = new Writer();
+    message.addFrame({ write: (to) => operation.write(to.int(xid).int(operation.opcode)) }, noChroot);
+    this.link.write(message.frames());
+    return xid;
+  }
+
   #beginSasl(): SaslHandshake | undefined {
     const { sasl, host } = this.#options;
     return sasl?.({ host: host.host, isConnected: () => this.link.isOpen });
@@ -151,12 +196,7 @@ export class Handshake implements LinkUser {
       this.#whenMade(token, (made) => this.#sendToken(state, made));
       return;
     }
-    state.xid = this.#options.nextXid();
-    const { xid } = state;
-    const operation = saslToken(token);
-    const message = new Writer();
-    message.addFrame({ write: (to) => operation.write(to.int(xid).int(operation.opcode)) }, noChroot);
-    this.link.write(message.frames());
+    state.xid = this.#write(saslToken(token));
   }
 
   /** Only Kerberos makes a message that is not there at once. The link may have ended meanwhile. */
@@ -212,6 +252,10 @@ export class Handshake implements LinkUser {
 
   #ranOut(attemptMs: number): void {
     if (this.#state.at === 'ended') return;
+    if (this.#isAbandoned) {
+      this.link.abandon();
+      return;
+    }
     const { server } = this.link;
     const waitsForTicket = this.#state.at === 'authenticating' && this.#state.xid === undefined;
     const silent = waitsForTicket ? `Kerberos gave no token for ${server}` : `${server} did not answer`;
@@ -232,6 +276,8 @@ type State =
   /** The link is made. The time of the attempt stands still. */
   | { readonly at: 'waiting' }
   | { readonly at: 'asking' }
+  /** The session that the server granted is closed. */
+  | { readonly at: 'closing' }
   | Authenticating
   | { readonly at: 'ended' };
 

@@ -104,6 +104,20 @@ export class HostHistory {
     );
   }
 
+  /**
+   * True if no further attempt can succeed. A server that cannot be reached may still accept the account, and the
+   * session may hold locks. But each ConnectRequest extends the session, and the znodes of a session that nobody can use
+   * block their queues. So it ends after one session timeout in which no server answered it. A session with holds is
+   * past its deadline by then. A missing ticket may be there in time, so it ends only a session that no server has
+   * served yet.
+   */
+  isRefusedForGood({ now, heardAt, createdAt, timeoutMs }: Hearing): boolean {
+    const { refusal } = this;
+    const mayStillGetTicket = refusal?.why === 'no-ticket' && heardAt > 0;
+    if (!mayStillGetTicket && this.haveAllRefused) return true;
+    return refusal !== undefined && now - Math.max(heardAt, createdAt) >= timeoutMs;
+  }
+
   /** True if every server was tried, one after another, and none answered the ConnectRequest. */
   get areAllSilent(): boolean {
     return this.#unanswered.length === this.#names.length;
@@ -116,6 +130,15 @@ export class HostHistory {
   get isRefused(): boolean {
     return this.areAllSilent && this.#unanswered.includes(true);
   }
+}
+
+/** Times in monotonic milliseconds. */
+interface Hearing {
+  readonly now: number;
+  /** The time of the last answer to the session; 0 for none. */
+  readonly heardAt: number;
+  readonly createdAt: number;
+  readonly timeoutMs: number;
 }
 
 /** The addresses of a host at its last attempt. Each may be another server. */

@@ -10,6 +10,8 @@ export interface Link {
   write(chunk: Uint8Array): boolean;
   /** Ends the link. The event 'close' follows in a later turn. */
   destroy(error?: Error): unknown;
+  /** From now on, the link does not keep the process alive. */
+  unref?(): unknown;
   /** Over TLS, 'secureConnect' follows 'connect' after the handshake. After the event 'error', the event 'close' follows. */
   on(event: 'connect' | 'secureConnect' | 'drain' | 'close' | 'error', listener: () => void): unknown;
   on(event: 'data', listener: (chunk: Buffer) => void): unknown;

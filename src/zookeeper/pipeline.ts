@@ -6,6 +6,7 @@ import { connectionLost, readReplyHeader, replyBodyAt, type Call, type Caller, t
 import { RequestLanes } from './request-lanes.js';
 import { requiredError, SaslRefusal } from './sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
+import type { ServerTraits } from './server-traits.js';
 import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
@@ -45,6 +46,11 @@ export class Pipeline implements LinkUser {
     return this.#isEnded;
   }
 
+  /** The operation whose answer has been due the longest. */
+  get oldestUnanswered(): string | undefined {
+    return this.#unanswered[0]?.call.operation.name;
+  }
+
   /** True if no answer is due. */
   get isIdle(): boolean {
     return this.#unanswered.length === 0;
@@ -61,7 +67,9 @@ export class Pipeline implements LinkUser {
   }
 
   send(call: Call): void {
-    if (this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
+    const { name, path } = call.operation;
+    if (this.#options.traits.endsConnections(name)) call.caller.reject(new ZooKeeperError(unimplemented, name, path));
+    else if (this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
     else this.#send(call);
   }
 
@@ -179,6 +187,7 @@ export class Pipeline implements LinkUser {
     const now = this.#options.clock.now();
     this.#answeredAt = now;
     this.#window.answered(request.sentAt, now, this.#options.timeoutMs());
+    this.#options.traits.answered(request.call.operation.name);
     this.#listener.heard(header.zxid);
     this.#answered(request, header, frame);
   }
@@ -203,7 +212,7 @@ export class Pipeline implements LinkUser {
       throw unreadable;
     }
     this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
-    caller.resolve({ value, zxid });
+    caller.resolve({ value, zxid, wasPostponed: request.call.timesPostponed !== undefined });
   }
 
   /** The overloaded server has not executed the request, and asks for it again later. */
@@ -250,6 +259,7 @@ export class Pipeline implements LinkUser {
 export interface PipelineOptions {
   readonly clock: Clock;
   readonly random: () => number;
+  readonly traits: ServerTraits;
   /** The prefix of every path on the servers; '' for none. */
   readonly chroot: string;
   /** The session timeout, in milliseconds. */
@@ -306,6 +316,8 @@ const watchXid = -1;
 const authFailedError = -115;
 /** ZooKeeper's THROTTLED_OP: "operation throttled due to high load". */
 const throttledError = -127;
+
+const unimplemented = -6;
 
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;

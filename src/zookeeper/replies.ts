@@ -6,6 +6,8 @@ export interface Reply<T> {
   readonly value: T;
   /** The server's newest transaction when it answered. */
   readonly zxid: bigint;
+  /** True if an overloaded server had put the request off: later requests may have been executed before it. */
+  readonly wasPostponed: boolean;
 }
 
 /** The functions that settle the promise of a request. */

@@ -13,6 +13,7 @@ export class ServerLink {
   readonly #frames = new FrameSplitter(longestConnectResponse);
   #user: LinkUser;
   #isOpen = true;
+  #wasDropped = false;
   readonly host: Host;
   /** The IP address of the server. Kept, because a socket that has ended knows it no more. */
   address: string | undefined;
@@ -60,9 +61,20 @@ export class ServerLink {
     this.#link.write(bytes);
   }
 
+  /** True if `drop` was called: this client ended the link. */
+  get wasDropped(): boolean {
+    return this.#wasDropped;
+  }
+
   /** Ends the link. Its user is told. */
   drop(why: Error): void {
+    this.#wasDropped = true;
     this.#link.destroy(why);
+  }
+
+  /** The link does not keep the process alive. */
+  unref(): void {
+    this.#link.unref?.();
   }
 
   /** Ends the link. Nobody is told. */

@@ -26,6 +26,7 @@ import type { Reply } from './replies.js';
 import { deadlineOf, learn, unproven } from './session-clock.js';
 import { ProofSchedule, silentAt } from './proof-schedule.js';
 import type { SaslRefusal } from './sasl-handshake.js';
+import type { SessionEnd, SessionOwner } from './session-owner.js';
 import { untilAnswered, type Question } from './until-answered.js';
 import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
 import { whenNoNode, ZooKeeperError } from './zookeeper-error.js';
@@ -34,7 +35,7 @@ import { whenNoNode, ZooKeeperError } from './zookeeper-error.js';
 export class Session implements ConnectionListener {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
-  #owner: SessionOwner;
+  #owner: SessionOwner<Session>;
   readonly #connection: Connection;
   readonly #watches: Readonly<Record<WatchKind, Watches>> = { data: new Watches(), children: new Watches() };
   readonly #holdings = new Set<Holding>();
@@ -75,7 +76,7 @@ export class Session implements ConnectionListener {
   /** The objects that locks keep for this session. */
   readonly companions = new Companions<Session>(this);
 
-  constructor(options: SessionOptions, owner: SessionOwner) {
+  constructor(options: SessionOptions, owner: SessionOwner<Session>) {
     this.#options = options;
     this.#clock = options.clock;
     this.#owner = owner;
@@ -316,7 +317,7 @@ export class Session implements ConnectionListener {
   settle(holding: Holding): void {
     if (this.#holdings.delete(holding)) this.#schedule.needNoMore(this.#clock.now());
     if (this.#holdings.size === 0 && this.#state.at === 'ended' && mayLiveOn(this.#state.why))
-      this.#owner.settled(this);
+      this.#owner.settled?.(this);
   }
 
   /** Calls `run` when the present deadline has passed. Returns a function that cancels the call. */
@@ -339,6 +340,7 @@ export class Session implements ConnectionListener {
   /** True if a grant needs that the session attaches anew first, because the session was quiet. */
   get isStale(): boolean {
     const now = this.#clock.now();
+    if (this.#options.traits?.forgetsSessions === true) return false;
     return now >= this.#attachNotBefore && this.#schedule.beforeGrant(this.#proof, now) === 'attach';
   }
 
@@ -420,7 +422,7 @@ export class Session implements ConnectionListener {
   }
 
   /** Gives the session to another owner. */
-  adopt(owner: SessionOwner): void {
+  adopt(owner: SessionOwner<Session>): void {
     this.#owner = owner;
   }
 
@@ -441,7 +443,7 @@ export class Session implements ConnectionListener {
   unanswered({ startedAt, wasAccepted }: UnansweredAttempt): void {
     if (startedAt < this.#presumedUntil) return;
     this.#connection.history.unanswered(wasAccepted);
-    if (this.isUnanswered) this.#owner.unanswered(this);
+    if (this.isUnanswered) this.#owner.unanswered?.(this);
   }
 
   connected(connectSentAt: number): void {
@@ -463,7 +465,7 @@ export class Session implements ConnectionListener {
       return;
     }
     this.#become({ at: 'connected', pulseAt: this.#schedule.pulseAfter(now, this.timeoutMs) });
-    if (!isAttach) this.#owner.connected(this);
+    if (!isAttach) this.#owner.connected?.(this);
     // A quiet session that reconnects writes nothing. Otherwise the restart of a server would cost one transaction for
     // each client. The answer to the ping shows that this server accepts the client's account.
     if (!isAttach && this.isProven && !this.#schedule.isActive(now, this.timeoutMs)) {
@@ -488,7 +490,7 @@ export class Session implements ConnectionListener {
     if (this.#state.at === 'closing') this.#abandonIfEmpty();
     if (this.#state.at !== 'connected') return;
     this.#become({ at: 'suspended' });
-    this.#owner.suspended(this);
+    this.#owner.suspended?.(this);
     this.#scheduleTick();
   }
 
@@ -528,7 +530,7 @@ export class Session implements ConnectionListener {
   #tellAnswered(): void {
     if (this.#answeredEpoch === this.epoch || this.#state.at !== 'connected') return;
     this.#answeredEpoch = this.epoch;
-    this.#owner.answered(this);
+    this.#owner.answered?.(this);
   }
 
   /** The server reports the deletion of a znode once, for both kinds of watches. */
@@ -543,7 +545,7 @@ export class Session implements ConnectionListener {
   }
 
   warn(message: string, error: unknown): void {
-    this.#owner.warn(message, error);
+    this.#owner.warn?.(message, error);
   }
 
   #heartbeat(written: () => void = nothing): Promise<void> {
@@ -732,7 +734,7 @@ export class Session implements ConnectionListener {
       this.#end('lost');
     } else {
       this.#become({ at: 'overdue' });
-      this.#owner.overdue(this);
+      this.#owner.overdue?.(this);
     }
   }
 
@@ -779,8 +781,8 @@ export class Session implements ConnectionListener {
     this.#connection.abandon();
     this.#attached();
     this.#changes.tell();
-    this.#owner.ended(this, why, held);
-    if (mayLiveOn(why) && this.#holdings.size === 0) this.#owner.settled(this);
+    this.#owner.ended?.(this, why, held);
+    if (mayLiveOn(why) && this.#holdings.size === 0) this.#owner.settled?.(this);
   }
 
   #become(state: SessionState): void {
@@ -788,8 +790,6 @@ export class Session implements ConnectionListener {
     this.#changes.tell();
   }
 }
-
-export type SessionEnd = 'expired' | 'lost' | 'replaced' | 'closed' | 'auth-failed';
 
 export type SessionState =
   | { readonly at: 'connecting' }
@@ -841,30 +841,6 @@ export interface Checked {
 interface Attaching {
   readonly ended: Promise<void>;
   readonly end: () => void;
-}
-
-/** The object that keeps one session after another. */
-export interface SessionOwner {
-  /** The server may still refuse the client's account. */
-  connected(session: Session): void;
-  /** The connected server has answered for the first time, so it accepts the client's account. */
-  answered(session: Session): void;
-  suspended(session: Session): void;
-  /** The deadline passed and nothing was held. The session may still be alive on the servers. */
-  overdue(session: Session): void;
-  /**
-   * Every host was tried since the session was presumed to be over, and none answered. Called again after each further
-   * attempt.
-   */
-  unanswered(session: Session): void;
-  /** @param lost the number of the application's locks that were lost with the session */
-  ended(session: Session, why: SessionEnd, lost: number): void;
-  /**
-   * The session was given up while the servers may still know it, and every job that lost its hold with it has
-   * released. Nothing needs its znodes any more.
-   */
-  settled(session: Session): void;
-  warn(message: string, error: unknown): void;
 }
 
 export interface SessionOptions extends ConnectionOptions {

@@ -33,7 +33,7 @@ describe('a client', () => {
       };
       const client = await LockClient.connect(lab.connectString, { logger: { warn } });
       const warned = once(process, 'warning');
-      client.warn('something happened', undefined);
+      client.host.report.warn('something happened', undefined);
       const [warning] = (await warned) as [Error];
       expect(warning.message).to.equal('the logger is full');
       expect(await new InterProcessMutex(client, testPath('logger')).withLock((hold) => hold.isValid)).to.equal(true);
@@ -45,7 +45,7 @@ describe('a client', () => {
       const client = await LockClient.connect(lab.connectString, { logger: { warn: log, info: log } });
       for (const level of ['warn', 'info', 'error'] as const) {
         const warned = once(process, 'warning');
-        client.options.log[level]('something happened');
+        client.host.options.log[level]('something happened');
         const [warning] = (await warned) as [Error];
         expect(warning.message).to.equal('the logger is full');
       }

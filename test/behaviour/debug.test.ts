@@ -100,10 +100,11 @@ describe('the log of a client', () => {
     });
 
     it('also has a line for two objects, and for a reader behind a writer', async () => {
-      const mutex = await locksOf();
-      const rw = new InterProcessReadWriteLock(mutex.client, `${lab.path}-rw`);
+      const client = await connect();
+      const mutex = new InterProcessMutex(client, lab.path);
+      const rw = new InterProcessReadWriteLock(client, `${lab.path}-rw`);
       const holds = [await mutex.acquire(), await rw.writeLock.acquire()];
-      const waiting = [new InterProcessMutex(mutex.client, lab.path).acquire(), rw.readLock.acquire()];
+      const waiting = [new InterProcessMutex(client, lab.path).acquire(), rw.readLock.acquire()];
       await until('both waits are logged', () => log.length === 2);
       expect(log.map((line) => / lock (\S+) has/.exec(line)?.[1])).to.have.members([lab.path, rw.path]);
       for (const hold of holds) await hold.release();
@@ -119,11 +120,12 @@ describe('the log of a client', () => {
     });
 
     it('has no line for other processes, short waits, or owners in contexts', async () => {
-      const mutex = await locksOf();
+      const client = await connect();
+      const mutex = new InterProcessMutex(client, lab.path);
       const theirs = new InterProcessMutex(await lab.connect(), lab.path);
-      const busy = new InterProcessMutex(mutex.client, `${lab.path}-busy`);
-      const inContext = new InterProcessMutex(mutex.client, `${lab.path}-context`);
-      const readers = new InterProcessReadWriteLock(mutex.client, `${lab.path}-readers`);
+      const busy = new InterProcessMutex(client, `${lab.path}-busy`);
+      const inContext = new InterProcessMutex(client, `${lab.path}-context`);
+      const readers = new InterProcessReadWriteLock(client, `${lab.path}-readers`);
       const hold = await theirs.acquire();
       const reading = [await readers.readLock.acquire(), await readers.readLock.acquire()];
       const waiting = mutex.acquire();
@@ -137,8 +139,8 @@ describe('the log of a client', () => {
       })();
       const owned = inContext.withLock(() => afterTheWarningTime());
       const behind = inContext.acquire();
-      const held = await new InterProcessMutex(mutex.client, `${lab.path}-held`).acquire();
-      const behindInContext = lockContext.run(() => new InterProcessMutex(mutex.client, `${lab.path}-held`).acquire());
+      const held = await new InterProcessMutex(client, `${lab.path}-held`).acquire();
+      const behindInContext = lockContext.run(() => new InterProcessMutex(client, `${lab.path}-held`).acquire());
       await owned;
       expect(log).to.deep.equal([]);
       ended.is = true;
@@ -183,7 +185,7 @@ describe('the log of a client', () => {
     });
 
     it('has no line for released or lost holds, for a withLock, or without `debug`', async () => {
-      const [mutex, quiet] = [await locksOf(true), await locksOf()];
+      const [mutex, quiet] = [await locksOf(true), await connect()];
       const { opened, open } = (() => {
         let open = (): void => undefined;
         return { opened: new Promise<void>((resolve) => (open = resolve)), open: () => open() };
@@ -200,7 +202,7 @@ describe('the log of a client', () => {
       })();
       await mutex.release();
       const job = mutex.withLock(() => opened);
-      const other = new InterProcessMutex(quiet.client, `${lab.path}-2`);
+      const other = new InterProcessMutex(quiet, `${lab.path}-2`);
       await leak(other);
       await until('the others are collected', async () => {
         await new Promise((resolve) => setImmediate(resolve));

@@ -32,7 +32,10 @@ describe('a grant', () => {
   };
 
   /** Delays the reply to a create until the session needs a new proof before a grant, and then delays that proof. */
-  const heldBack = async <T>(acquire: () => Promise<T>): Promise<{ acquiring: Promise<T>; name: string }> => {
+  const heldBack = async <T>(
+    acquire: () => Promise<T>,
+    beforeProof: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<{ acquiring: Promise<T>; name: string }> => {
     const created = gate();
     once(lab.proxy, answered('create2'), { delayUntil: created.opened });
     const acquiring = acquire();
@@ -43,6 +46,7 @@ describe('a grant', () => {
       () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4,
     );
     once(lab.proxy, answered('multi'), 'hold');
+    await beforeProof();
     created.open();
     await lab.proxy.seen(sent('getData'));
     return { acquiring, name };
@@ -132,8 +136,10 @@ describe('a grant', () => {
     });
 
     it('when the connection is lost before the session is proven', async () => {
-      const { acquiring } = await heldBack(() => lab.mutex.tryAcquire());
-      await lab.proxy.refuse();
+      const { acquiring } = await heldBack(
+        () => lab.mutex.tryAcquire(),
+        () => lab.proxy.refuse(),
+      );
       lab.proxy.cut();
       await expectTaken(acquiring);
     });

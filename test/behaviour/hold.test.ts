@@ -294,7 +294,7 @@ describe('a hold', () => {
 });
 
 /** The result of `look` after a stall longer than the session: no timer has fired, and no reply was read. */
-function afterStall<T>({ clock, sessionTimeoutMs }: LockClient, look: () => T): T {
+function afterStall<T>({ host: { clock }, sessionTimeoutMs }: LockClient, look: () => T): T {
   const now = clock.now.bind(clock);
   clock.now = () => now() + sessionTimeoutMs;
   try {

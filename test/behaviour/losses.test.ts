@@ -49,10 +49,10 @@ describe('a holder whose hold is lost', () => {
   it('may learn it late if the server refuses to watch its znode, which is logged', async () => {
     const warnings: string[] = [];
     const client = await lab.connect({ logger: { warn: (_details, message) => void warnings.push(message) } });
-    lab.proxy.on(({ from, op }) => (from === 'server' && op === 'getData' ? { replaceError: -127 } : undefined));
+    lab.proxy.on(({ from, op }) => (from === 'server' && op === 'getData' ? { replaceError: -1 } : undefined));
     const hold = await new InterProcessMutex(client, testPath('unwatched')).acquire();
     await until('the refused watch is logged', () => warnings.length > 0);
-    expect(warnings).to.deep.equal([`${hold.path} cannot be watched: THROTTLED_OP (-127) from getData ${hold.path}`]);
+    expect(warnings).to.deep.equal([`${hold.path} cannot be watched: SYSTEM_ERROR (-1) from getData ${hold.path}`]);
     expect(await hold.release()).to.equal('released');
   });
 

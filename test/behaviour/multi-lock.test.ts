@@ -82,7 +82,7 @@ describe('a multi-lock', () => {
     ]) {
       const hold = await new InterProcessMultiLock(locks).acquire({ timeoutMs: 5_000 });
       expect(hold.holds.map(({ owner }) => owner.sessionId)).to.deep.equal(
-        [ofA, ofB].map(({ client }) => sessionName(client.session.id)),
+        [ofA, ofB].map(({ host }) => sessionName(host.sessions.current.id)),
       );
       expect([await ofA.isLocked(), await ofB.isLocked()]).to.deep.equal([true, true]);
       await hold.release();

@@ -72,10 +72,10 @@ describe('the loss of a session', () => {
   it('after silence aborts the holder’s signal before another client can be granted the lock', async () => {
     const path = testPath('silence');
     const hold = await new InterProcessMutex(lab.client, path).acquire();
-    const { session, clock } = lab.client;
+    const { session, host } = lab.client;
     let toldAt = Infinity;
     const loss = aborted(hold.signal).then((reason) => {
-      toldAt = clock.now();
+      toldAt = host.clock.now();
       return reason as LockLostError;
     });
     const other = await LockClient.connect(lab.server.connectString);
@@ -86,7 +86,7 @@ describe('the loss of a session', () => {
     const next = await waiting;
     expect(toldAt)
       .to.be.within(deadline, deadline + 1)
-      .and.below(clock.now());
+      .and.below(host.clock.now());
     expect((await loss).reason).to.equal('session-deadline');
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
     lab.proxy.speak();

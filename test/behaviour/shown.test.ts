@@ -190,8 +190,12 @@ describe('the output of console.log and JSON', () => {
   it('of background events are their errors, too', async () => {
     const events: BackgroundEvent[] = [];
     lab.client.on('background', (event) => events.push(event));
-    lab.client.report({ type: 'disconnected', sessionId: '0x1', error: new TypeError('for this reason') });
-    lab.client.report({ type: 'delete-retried', path: '/a', error: undefined });
+    lab.client.host.report.background({
+      type: 'disconnected',
+      sessionId: '0x1',
+      error: new TypeError('for this reason'),
+    });
+    lab.client.host.report.background({ type: 'delete-retried', path: '/a', error: undefined });
     expect(json(events)).to.deep.equal([
       { type: 'disconnected', sessionId: '0x1', error: { name: 'TypeError', message: 'for this reason' } },
       { type: 'delete-retried', path: '/a' },

@@ -388,8 +388,11 @@ describe('a sticky lock', () => {
       const mutex = sticky();
       await idle(mutex);
       lab.proxy.silence();
-      const { session, clock } = lab.client;
-      await until('a quarter of the timeout has passed', () => clock.now() - session.heardAt >= session.timeoutMs / 4);
+      const { session, host } = lab.client;
+      await until(
+        'a quarter of the timeout has passed',
+        () => host.clock.now() - session.heardAt >= session.timeoutMs / 4,
+      );
       expect(session.isConnected).to.equal(true);
       expect(await soon(mutex.tryAcquire())).to.equal(undefined);
       lab.proxy.speak();

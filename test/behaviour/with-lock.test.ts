@@ -370,7 +370,10 @@ describe('the requests of withLock', () => {
 });
 
 /** Counts the timers with one delay. */
-function countTimers({ clock }: LockClient, ofMs: number): { armed: number; cancelled: number; stop(): void } {
+function countTimers(
+  { host: { clock } }: LockClient,
+  ofMs: number,
+): { armed: number; cancelled: number; stop(): void } {
   const after = clock.after.bind(clock);
   const timers = { armed: 0, cancelled: 0, stop: () => void (clock.after = after) };
   clock.after = (delayMs, run) => {

@@ -21,7 +21,7 @@ await using server = await startRealServer();
 await using client = await LockClient.connect(server.connectString);
 await using workers = await LockClient.connect(server.connectString);
 await using dying = await LockClient.connect(server.connectString);
-const board = new LockBoard(client, '/locks');
+const board = new LockBoard(client.host, '/locks');
 await using console_ = await ConsoleServer.start({ client, board, host: '127.0.0.1', port: 0, allowRevoke: true });
 await using browser = await startChromium();
 

@@ -9,6 +9,7 @@ import { linkFaults } from './link-faults.ts';
 import { mutex } from './lock-kinds.ts';
 import { processFaults } from './process-faults.ts';
 import type { Scenario } from './scenario.ts';
+import { requestFaults } from './request-faults.ts';
 import { serverFaults, turnFaults } from './server-faults.ts';
 
 /** One fault at one frame of a scenario. */
@@ -27,7 +28,7 @@ export function caseName({ scenario, strikes }: Case): string {
   return [scenario.name, ...strikes.map(({ fact, fault }) => `${keyName(fact.key)} · ${fault.name}`)].join(' · ');
 }
 
-const faults: readonly Fault[] = [...linkFaults, ...serverFaults, ...codeFaults, ...processFaults];
+const faults: readonly Fault[] = [...linkFaults, ...requestFaults, ...serverFaults, ...codeFaults, ...processFaults];
 
 /** The kinds of faults that can happen in this scenario. */
 export function faultsOf({ members = 1, kind = mutex }: Scenario): readonly Fault[] {

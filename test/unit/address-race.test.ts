@@ -126,6 +126,18 @@ describe('a race of several addresses', () => {
     expect(refused.errored?.message).to.equal('ECONNREFUSED c');
   });
 
+  it('that is not to keep the process alive tells all of its links', () => {
+    const kept: string[] = [];
+    const begun = race('abc');
+    for (const address of 'ab') {
+      Object.assign(link(address), { unref: () => kept.push(address) });
+      if (address === 'a') begun.unref();
+      clock.advance(200);
+    }
+    begun.unref();
+    expect(kept).to.deep.equal(['a', 'a', 'b']);
+  });
+
   it('that is destroyed ends all of its links, and tells it once, later', async () => {
     const destroyed = race('abc');
     clock.advance(200);

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
-import type { LockClient } from '../../src/client/lock-client.ts';
+import type { LockHost } from '../../src/client/lock-host.ts';
 import { Companions } from '../../src/support/companions.ts';
 import type { Deadline } from '../../src/support/deadline.ts';
 import { lockDeadline } from '../../src/internals/lock-deadline.ts';
@@ -10,9 +10,8 @@ import { rejection } from '../../lab/until.ts';
 class Client {
   readonly clock = new ManualClock();
   readonly deadlines = new Set<Deadline>();
-  readonly session = { holdings: new Set(), isConnected: true, companions: new Companions({}) };
-  readonly state = 'connected';
-  readonly silence = undefined;
+  readonly sessions = { current: { holdings: new Set(), isConnected: true, companions: new Companions({}) } };
+  readonly report = { state: 'connected', silence: () => undefined };
   isClosing = false;
 
   close(): void {
@@ -24,7 +23,7 @@ class Client {
 describe('Deadline', () => {
   let client: Client;
   const deadline = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Deadline =>
-    lockDeadline(client as unknown as LockClient, '/lock', options);
+    lockDeadline(client as unknown as LockHost, '/lock', options);
   const never = (): (() => void) => () => undefined;
 
   beforeEach(() => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { syncBuiltinESMExports } from 'node:module';
 import os, { type NetworkInterfaceInfo } from 'node:os';
-import type { LockClient } from '../../src/client/lock-client.ts';
+import type { LockHost } from '../../src/client/lock-host.ts';
 import { DefaultData } from '../../src/internals/default-data.ts';
 import { localAddress } from '../../src/internals/local-address.ts';
 import { Companions } from '../../src/support/companions.ts';
@@ -50,9 +50,9 @@ describe('the address that a lock writes into its znode', () => {
       return networkInterfaces();
     };
     syncBuiltinESMExports();
-    const client = Object.create(null) as LockClient;
-    Object.assign(client, { companions: new Companions(client) });
-    const [first, second] = [DefaultData.of(client), DefaultData.of(client)];
+    const host = Object.create(null) as LockHost;
+    Object.assign(host, { companions: new Companions(host) });
+    const [first, second] = [DefaultData.of(host), DefaultData.of(host)];
     expect([reads, first.toString(), second]).to.deep.equal([1, localAddressBefore, first]);
   });
 });

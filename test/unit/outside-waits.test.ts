@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { LockClient } from '../../src/client/lock-client.ts';
+import type { LockHost } from '../../src/client/lock-host.ts';
 import type { Hold } from '../../src/mutex/hold.ts';
 import { OutsideWaits } from '../../src/mutex/outside-waits.ts';
 import type { Deadline } from '../../src/support/deadline.ts';
@@ -9,14 +9,14 @@ describe('the warning about an acquire that waits for its own process', () => {
   it('comes only when one acquire has waited for a second, and not several acquires together', () => {
     const clock = new ManualClock();
     const warnings: string[] = [];
-    const client = {
+    const host = {
       clock,
       isClosing: false,
       options: {},
-      onChange: () => undefined,
-      warn: (text: string) => warnings.push(text),
+      sessions: { onChange: () => undefined },
+      report: { warn: (text: string) => warnings.push(text) },
     };
-    const waits = new OutsideWaits(client as unknown as LockClient, new Map());
+    const waits = new OutsideWaits(host as unknown as LockHost, new Map());
     const outsiders: Deadline[] = [];
     const lock = { path: '/a', outsiders, blockingOutsiders: {} as unknown as Hold };
     const begin = (): void => {

@@ -6,9 +6,8 @@ import { startWallMs } from '../../virtual/clocks.ts';
 import { VirtualProcess } from '../../virtual/virtual-process.ts';
 import { fourLetterWord } from '../four-letter-word.ts';
 import type { ServerOptions, ZooKeeperServer } from '../local-zookeeper.ts';
-import type { Security } from '../security.ts';
 import { isOverTls } from '../tls-front.ts';
-import { startFront, type Front } from './front.ts';
+import { startFront, type Front, type FrontOptions } from './front.ts';
 import { Journal } from './journal.ts';
 
 type State = { at: 'running'; zk: EmbeddedZooKeeper; front: Front | undefined } | { at: 'killed' } | { at: 'removed' };
@@ -20,7 +19,7 @@ export class VirtualZooKeeper implements ZooKeeperServer {
   readonly secureConnectString: string;
   readonly #machine: VirtualMachine;
   readonly #options: EmbeddedZooKeeperOptions;
-  readonly #security: Security | undefined;
+  readonly #front: FrontOptions | undefined;
   #journal = new Journal();
   #state: State = { at: 'killed' };
 
@@ -35,8 +34,8 @@ export class VirtualZooKeeper implements ZooKeeperServer {
     this.port = machine.network.freshPort();
     this.connectString = `127.0.0.1:${this.port}`;
     this.secureConnectString = `localhost:${this.port}`;
-    this.#security = options.security ?? (isOverTls ? { tls: 'same-port' } : undefined);
-    const port = this.#security ? machine.network.freshPort() : this.port;
+    this.#front = frontOf(options);
+    const port = this.#front ? machine.network.freshPort() : this.port;
     this.#options = { port, ...embeddedOptions(options) };
   }
 
@@ -59,7 +58,7 @@ export class VirtualZooKeeper implements ZooKeeperServer {
     };
     const zk = await time.as(whose, () => EmbeddedZooKeeper.start({ ...this.#options, clock }));
     this.#journal.continue(zk.server);
-    const front = this.#security && (await time.as(whose, () => startFront(this.port, zk.port, this.#security ?? {})));
+    const front = this.#front && (await time.as(whose, () => startFront(this.port, zk.port, this.#front ?? {})));
     this.#state = { at: 'running', zk, front };
   }
 
@@ -106,6 +105,18 @@ export class VirtualZooKeeper implements ZooKeeperServer {
 /** A lock of the application that starts a server must not reach into the server. */
 const inNoContext = new AsyncResource('VirtualZooKeeper');
 
+/** Undefined if the embedded server can do all that is asked. */
+function frontOf({ security, config, answersPerSecond, keeper }: ServerOptions): FrontOptions | undefined {
+  const front = {
+    ...(isOverTls && { tls: 'same-port' as const }),
+    ...security,
+    ...(config?.['maxClientCnxns'] !== undefined && { maxClientCnxns: Number(config['maxClientCnxns']) }),
+    ...(answersPerSecond !== undefined && { answersPerSecond }),
+    ...(keeper && { keeper }),
+  };
+  return Object.keys(front).length > 0 ? front : undefined;
+}
+
 /** The same times as `LocalZooKeeper` configures. */
 function embeddedOptions({
   tickTimeMs = 500,
@@ -116,8 +127,9 @@ function embeddedOptions({
 }: ServerOptions) {
   const extended = '-Dzookeeper.extendedTypesEnabled=true';
   const { tls, certificate, clientAuth, kerberos, requiresSasl } = security ?? {};
-  const real = config ?? certificate ?? clientAuth ?? kerberos ?? requiresSasl;
-  if (real !== undefined || tls === 'own-port' || javaOptions.some((option) => option !== extended))
+  const real = certificate ?? clientAuth ?? kerberos ?? requiresSasl;
+  const isConfigured = Object.keys(config ?? {}).some((name) => name !== 'maxClientCnxns');
+  if (isConfigured || real !== undefined || tls === 'own-port' || javaOptions.some((option) => option !== extended))
     throw new Error('A virtual ZooKeeper has no configuration: a test of it belongs into test/contract');
   return {
     tickTimeMs,

@@ -33,7 +33,7 @@ export const mutants = [
   {
     name: 'jobs that follow each other without a turn of the event loop',
     file: 'src/election/leader-election.ts',
-    find: 'if (term.isReentrant) await new Promise<void>((resolve) => this.#client.clock.afterPoll(resolve));',
+    find: 'if (term.isReentrant) await new Promise<void>((resolve) => this.#host.clock.afterPoll(resolve));',
     replace: '',
     tests: tests('behaviour/election', 'lets the event loop run between its jobs'),
   },

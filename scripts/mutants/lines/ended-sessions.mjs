@@ -11,7 +11,7 @@ export const mutants = [
   },
   {
     name: 'a client dials servers with older data without a limit',
-    file: 'src/client/lock-client.ts',
+    file: 'src/client/session-keeper.ts',
     find: 'if (!this.isClosing && session.isRefused && session.epoch > 0) this.#successor.refused(session);',
     replace: '',
     tests: tests('behaviour/connection/older-data', '(wiped) replace the session of a waiter'),
@@ -22,6 +22,13 @@ export const mutants = [
     find: 'if (candidate?.epoch === 0) await this.#granted(candidate, Math.min(timeoutMs, grantMs));',
     replace: '',
     tests: tests('behaviour/connection/older-data', 'while it grants the new session'),
+  },
+  {
+    name: 'a session that is granted after the attempt was given up lives until its timeout',
+    file: 'src/zookeeper/late-grants.ts',
+    find: 'this.#link.write(closeSession);',
+    replace: '',
+    tests: tests('behaviour/connection/late-grants', 'after connect() has timed out'),
   },
   {
     name: 'a session is presumed to be over before its timeout',
@@ -40,7 +47,7 @@ export const mutants = [
   {
     name: 'a ghost session is dialled without a limit',
     file: 'src/client/ghost.ts',
-    find: 'health !== undefined && isForgotten(health, this.#touchedAt, this.#options.timeoutMs)) this.#end();',
+    find: 'health !== undefined && isForgotten(health, this.#touchedAt, this.#lost.timeoutMs)) this.#end();',
     replace: 'health === null) this.#end();',
     tests: tests('behaviour/connection/lost-session', 'is given up after 1.5 of its timeouts'),
   },
@@ -54,9 +61,9 @@ export const mutants = [
   {
     name: 'a ghost session that is closed during an outage gives up before a server answers',
     file: 'src/client/ghost.ts',
-    find: '    const { clock, random, timeoutMs } = this.#options;\n    this.#pause',
+    find: '    const { clock, chance } = this.#source;\n    this.#pause',
     replace:
-      '    if (this.#isClosing) return this.#end();\n    const { clock, random, timeoutMs } = this.#options;\n    this.#pause',
+      '    if (this.#isClosing) return this.#end();\n    const { clock, chance } = this.#source;\n    this.#pause',
     tests: tests('behaviour/connection/lost-session', 'is closed by close() as soon as a server answers again'),
   },
   {

@@ -40,7 +40,7 @@ export const mutants = [
   {
     name: 'a waiter does not learn that its client is closed',
     file: 'src/client/lock-client.ts',
-    find: 'for (const each of [...this.deadlines]) each.closing();',
+    find: 'for (const each of [...this.host.deadlines]) each.closing();',
     replace: '',
     tests: tests('behaviour/mutex', 'is closed: waiters are rejected'),
   },
@@ -171,7 +171,7 @@ export const mutants = [
   },
   {
     name: 'a read request waits for a silent server',
-    file: 'src/client/lock-client.ts',
+    file: 'src/client/session-keeper.ts',
     find: 'return deadline.limit(() => untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline)), ignore);',
     replace: 'return untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline));',
     tests: tests('behaviour/queries', 'while the server is silent'),
@@ -179,7 +179,7 @@ export const mutants = [
   {
     name: 'a read request without a timeout never ends',
     file: 'src/mutex/ask.ts',
-    find: 'const { timeoutMs = client.sessionTimeoutMs, signal }',
+    find: 'const { timeoutMs = host.sessions.timeoutMs, signal }',
     replace: 'const { timeoutMs, signal }',
     tests: tests('behaviour/queries', 'if no timeout is given'),
   },
@@ -193,7 +193,7 @@ export const mutants = [
   {
     name: 'a revocation mark is shown in place of the data that was read before',
     file: 'src/internals/shown-data.ts',
-    find: 'client.companions.of(RecentData).remember(path, stat.czxid, data);',
+    find: 'host.companions.of(RecentData).remember(path, stat.czxid, data);',
     replace: '',
     tests: tests('behaviour/revocation', 'leaves the data of the znode known'),
   },
@@ -214,7 +214,7 @@ export const mutants = [
   {
     name: 'a multi-lock takes one path of two clients in the given order',
     file: 'src/multi-lock/inter-process-multi-lock.ts',
-    find: "|| compare(clientOf(a)?.address ?? '', clientOf(b)?.address ?? '')",
+    find: "|| compare(hostOf(a)?.address ?? '', hostOf(b)?.address ?? '')",
     replace: '',
     tests: tests('behaviour/multi-lock', 'takes one path of two clients'),
   },

@@ -44,8 +44,8 @@ export const mutants = [
   {
     name: 'a try that gets nothing is never published as ended',
     file: 'src/mutex/mutex-acquirer.ts',
-    find: 'if (areEventsWanted(this.#client)) tellFailure(',
-    replace: 'if (this.#client.hearsLocks) tellFailure(',
+    find: 'if (areEventsWanted(this.#host.report)) tellFailure(',
+    replace: 'if (this.#host.report.hearsLocks) tellFailure(',
     tests: tests(channels, 'tell how an acquire without a lock ended, and why'),
   },
   {
@@ -58,13 +58,13 @@ export const mutants = [
   {
     name: 'a lease of a semaphore is not published',
     file: 'src/semaphore/leases.ts',
-    find: 'if (areEventsWanted(this.#client)) traceOrigin(hold, deadline);',
+    find: 'if (areEventsWanted(this.#host.report)) traceOrigin(hold, deadline);',
     replace: '',
     tests: tests(channels, 'cover every kind of lock, and each lease'),
   },
   {
     name: 'the end of a session is not published',
-    file: 'src/client/lock-client.ts',
+    file: 'src/client/client-report.ts',
     find: 'this.#tracing.ended(session, why);',
     replace: '',
     tests: tests(channels, 'publishes the end of a session during an outage'),

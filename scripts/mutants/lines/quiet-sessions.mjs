@@ -241,8 +241,8 @@ export const mutants = [
   },
   {
     name: 'a lost session that is given up because its servers answer pings',
-    file: 'src/client/lock-client.ts',
-    find: "this.#session.catchUp('/');",
+    file: 'src/client/session-keeper.ts',
+    find: "this.#current.catchUp('/');",
     replace: '',
     tests: tests('behaviour/connection/lost-session', 'is given up after 1.5 of its timeouts'),
   },

@@ -118,8 +118,8 @@ export const mutants = [
   {
     name: 'a connection without an answer is logged as the end of the outage',
     file: 'src/zookeeper/session.ts',
-    find: 'if (!isAttach) this.#owner.connected(this);',
-    replace: 'if (!isAttach) (this.#owner.connected(this), this.#owner.answered(this));',
+    find: 'if (!isAttach) this.#owner.connected?.(this);',
+    replace: 'if (!isAttach) (this.#owner.connected?.(this), this.#owner.answered?.(this));',
     tests: tests('behaviour/security/one-server-refuses', 'by the scheme of `auth`, and logs the outage'),
   },
   {
@@ -138,9 +138,9 @@ export const mutants = [
   },
   {
     name: 'a server that refuses each new session is logged each time',
-    file: 'src/client/lock-client.ts',
-    find: 'if (!(error instanceof SaslRefusal && this.#outages.isRefused)) this.warn',
-    replace: 'this.warn',
+    file: 'src/client/session-keeper.ts',
+    find: 'if (!(error instanceof SaslRefusal && report.isRefused)) report.warn',
+    replace: 'report.warn',
     tests: tests('behaviour/security/one-server-refuses', 'by SASL, and logs nothing more'),
   },
   {
@@ -264,9 +264,9 @@ export const mutants = [
   },
   {
     name: 'a lost session is closed without the accounts of the client',
-    file: 'src/client/lock-client.ts',
-    find: 'new Session({ ...this.#sessionOptions(), ...attempt, connectBy: -Infinity }, owner),',
-    replace: 'new Session({ ...this.#sessionOptions(), ...attempt, auth: [], connectBy: -Infinity }, owner),',
+    file: 'src/client/session-source.ts',
+    find: 'connectBy: -Infinity, ...how',
+    replace: 'connectBy: -Infinity, ...how, ...(how.resume && { auth: [] })',
     tests: tests('contract/security/ghost', 'with the accounts of the client'),
   },
 ];

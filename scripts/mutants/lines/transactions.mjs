@@ -33,8 +33,8 @@ export const mutants = [
   {
     name: 'a transaction that waits for a connection beyond the end of the hold',
     file: 'src/mutex/guarded-transaction.ts',
-    find: 'const cancel = client.clock.after(this.#guard.remainingMs(), wake);',
-    replace: 'const cancel = client.clock.after(2 ** 30, wake);',
+    find: 'const cancel = host.clock.after(this.#guard.remainingMs(), wake);',
+    replace: 'const cancel = host.clock.after(2 ** 30, wake);',
     tests: tests('behaviour/transaction', 'after its lease has ended while there is no connection'),
   },
   {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { participantName } from '../../board/participant-name.js';
-import type { LockClient } from '../../client/lock-client.js';
+import type { LockHost } from '../../client/lock-host.js';
 import { errorText } from '../../support/error-text.js';
 import {
   absolute,
@@ -21,11 +21,11 @@ import { fail, ok, unknown, warn, type Finding } from './finding.js';
 
 /** Checks what only a session of its own can show. */
 export class ClientChecks {
-  readonly #client: LockClient;
+  readonly #host: LockHost;
   readonly #path: string;
 
-  constructor(client: LockClient, path: string) {
-    this.#client = client;
+  constructor(host: LockHost, path: string) {
+    this.#host = host;
     this.#path = path;
   }
 
@@ -34,8 +34,8 @@ export class ClientChecks {
     const findings = [
       this.#session(askedTimeoutMs),
       await this.#members(hosts),
-      await this.#latency('read latency', () => this.#client.session.request(absolute(exists('/')))),
-      await this.#latency('write latency', () => this.#client.session.request(checkServers())),
+      await this.#latency('read latency', () => this.#host.sessions.current.request(absolute(exists('/')))),
+      await this.#latency('write latency', () => this.#host.sessions.current.request(checkServers())),
     ];
     if (typeof base !== 'string') return [...findings, base];
     findings.push(await this.#reading(base), await this.#rights(base), await this.#clocks(base));
@@ -48,7 +48,7 @@ export class ClientChecks {
   async #nearest(): Promise<string | Finding> {
     try {
       for (const path of ['/', ...parentsOf(this.#path)].reverse())
-        if ((await this.#client.session.find(exists(path))) !== undefined) return path;
+        if ((await this.#host.sessions.current.find(exists(path))) !== undefined) return path;
       return fail(
         'chroot',
         'it does not exist',
@@ -60,9 +60,9 @@ export class ClientChecks {
   }
 
   #session(askedMs: number): Finding {
-    const { sessionTimeoutMs } = this.#client;
-    const text = `a session of ${sessionTimeoutMs / 1_000} s`;
-    if (sessionTimeoutMs === askedMs) return ok('session', text);
+    const { timeoutMs } = this.#host.sessions;
+    const text = `a session of ${timeoutMs / 1_000} s`;
+    if (timeoutMs === askedMs) return ok('session', text);
     return warn(
       'session',
       `${text}, where ${askedMs / 1_000} s were asked for`,
@@ -71,7 +71,7 @@ export class ClientChecks {
   }
 
   async #members(hosts: readonly string[]): Promise<Finding> {
-    const { session } = this.#client;
+    const session = this.#host.sessions.current;
     const config = await session.find(absolute(getData('/zookeeper/config', false))).catch(() => undefined);
     const members = config ? membersIn(config.data.toString()) : [];
     return judgeMembers(members, hosts.length);
@@ -88,12 +88,12 @@ export class ClientChecks {
     } catch (error) {
       return fail(subject, errorText(error), 'look at the servers', 'unreachable');
     }
-    return judgeLatency(subject, took, this.#client.sessionTimeoutMs);
+    return judgeLatency(subject, took, this.#host.sessions.timeoutMs);
   }
 
   async #reading(base: string): Promise<Finding> {
     try {
-      await this.#client.session.find(getChildren(base));
+      await this.#host.sessions.current.find(getChildren(base));
       return ok('right to list', base);
     } catch (error) {
       return notAllowed('right to list', error);
@@ -103,9 +103,9 @@ export class ClientChecks {
   /** The transaction always fails at its last part, so nothing is changed. The first parts are judged all the same. */
   async #rights(base: string): Promise<Finding> {
     const probe = join(base, `zklock-check-${randomUUID()}`);
-    const acl = this.#client.options.aclFor(base);
+    const acl = this.#host.options.aclFor(base);
     try {
-      const { value } = await this.#client.session.request(
+      const { value } = await this.#host.sessions.current.request(
         multi(createEphemeral(probe, Buffer.alloc(0), acl), remove(probe), checkExists(`${probe}-none`)),
       );
       const errors = value.is === 'refused' ? value.errors : [];
@@ -121,7 +121,7 @@ export class ClientChecks {
   /** The servers tell their time only in the Stat of a znode that they have just created. */
   async #clocks(base: string): Promise<Finding> {
     const subject = 'clocks';
-    const { session } = this.#client;
+    const session = this.#host.sessions.current;
     try {
       const names = (await session.find(getChildren(base))) ?? [];
       // A lock refuses children of another kind, so an acquire at this moment would fail.
@@ -129,11 +129,7 @@ export class ClientChecks {
         return unknown(subject, `${base} may be a lock, and is left alone`, 'give the path above it');
       const before = Date.now();
       const { value } = await session.request(
-        createSequential(
-          join(base, `zklock-check-${randomUUID()}-`),
-          Buffer.alloc(0),
-          this.#client.options.aclFor(base),
-        ),
+        createSequential(join(base, `zklock-check-${randomUUID()}-`), Buffer.alloc(0), this.#host.options.aclFor(base)),
       );
       const after = Date.now();
       await session.request(remove(value.path));
@@ -154,8 +150,8 @@ export class ClientChecks {
   async #containers(base: string): Promise<Finding> {
     const probe = join(base, `zklock-check-${randomUUID()}`);
     try {
-      const { value } = await this.#client.session.request(
-        multi(createContainer(probe, this.#client.options.aclFor(base)), checkExists(`${probe}-none`)),
+      const { value } = await this.#host.sessions.current.request(
+        multi(createContainer(probe, this.#host.options.aclFor(base)), checkExists(`${probe}-none`)),
       );
       const [refusal] = value.is === 'refused' ? value.errors : [];
       if (refusal?.is('UNIMPLEMENTED')) throw refusal;

@@ -49,8 +49,8 @@ async function clientFindings(args: CheckArguments, path: string, io: Io): Promi
   }
   try {
     const hosts = targetOf(args, io).hosts.map((host) => describeHosts({ hosts: [host] }));
-    const connected = ok('connection', `to ${client.session.server}`);
-    return [connected, ...(await new ClientChecks(client, path).run(hosts, askedMs))];
+    const connected = ok('connection', `to ${client.host.sessions.current.server}`);
+    return [connected, ...(await new ClientChecks(client.host, path).run(hosts, askedMs))];
   } finally {
     await client.close({ timeoutMs: 1_000 });
   }

@@ -23,7 +23,7 @@ export async function openBoard(args: Arguments<typeof connectionOptions>, root:
   validatePath(root);
   const { options } = args;
   const client = await connect(args, io, { sessionTimeoutMs: options['session-timeout'] ?? observerTimeoutMs });
-  const board = new LockBoard(client, root);
+  const board = new LockBoard(client.host, root);
   const open: OpenBoard = {
     client,
     board,
@@ -35,7 +35,7 @@ export async function openBoard(args: Arguments<typeof connectionOptions>, root:
   try {
     await untilLive(open, options['connect-timeout'] ?? defaultWaitMs);
     const error = board.unreadable.get(root);
-    if (error !== undefined) refused(client, `The locks below ${root} cannot be read`)(error);
+    if (error !== undefined) refused(client.host.options, `The locks below ${root} cannot be read`)(error);
     return open;
   } catch (error) {
     await open[Symbol.asyncDispose]();
@@ -57,6 +57,7 @@ const defaultWaitMs = 15_000;
 
 /** Big trees take time, so only a pause without a connection counts. */
 function untilLive({ client, board }: OpenBoard, limitMs: number): Promise<void> {
+  const { sessions, clock } = client.host;
   return new Promise((resolve, reject) => {
     let cancel = (): void => undefined;
     const settle = (how: () => void): void => {
@@ -69,13 +70,13 @@ function untilLive({ client, board }: OpenBoard, limitMs: number): Promise<void>
       cancel();
       cancel = (): void => undefined;
       if (board.state.is === 'live') settle(resolve);
-      else if (!client.session.isConnected)
-        cancel = client.clock.after(limitMs, () =>
+      else if (!sessions.current.isConnected)
+        cancel = clock.after(limitMs, () =>
           settle(() => reject(new UnansweredError(`The servers did not answer within ${limitMs / 1_000} s`))),
         );
     };
     const stopBoard = board.onChange(look);
-    const stopClient = client.onChange(look);
+    const stopClient = sessions.onChange(look);
     look();
   });
 }

@@ -8,7 +8,7 @@ export class WatchedBoard implements Disposable {
   readonly board: LockBoard;
 
   constructor(client: LockClient, root: string) {
-    this.board = new LockBoard(client, root);
+    this.board = new LockBoard(client.host, root);
   }
 
   get events(): [type: string, from: string | undefined, to: string | undefined][] {

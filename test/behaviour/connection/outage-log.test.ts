@@ -311,7 +311,7 @@ describe('the log of an outage', () => {
         await expire(client);
         await hold.release();
         await until('the end is logged', () => output.includes(' again after '));
-        client.warn('Something else went wrong', new Error('for this reason'));
+        client.host.report.warn('Something else went wrong', new Error('for this reason'));
         await until('the last line is written', () => output.includes('Something else'));
         const lineWith = (text: string): string => output.split('\n').find((line) => line.includes(text)) ?? '';
         expect(lineWith('is suspended'))

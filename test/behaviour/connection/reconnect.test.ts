@@ -5,6 +5,7 @@ import { systemClock, type CancelTimer, type Clock } from '../../../src/support/
 import {
   createPersistent,
   exists,
+  getChildren,
   getData,
   openAcl,
   type AclEntry,
@@ -69,13 +70,20 @@ describe('a reconnect', () => {
     expect(requestsOf(lab.proxy, 2 + drops)).to.deep.equal(['connect', 'auth', 'setWatches', 'exists']);
   });
 
+  const isRead = (frame: Frame): boolean => from('client', 'exists')(frame) || from('client', 'getChildren2')(frame);
+
   it('pauses longer and longer for a server that drops accepted sessions, and not at all once it has answered', async () => {
     const { options, pauses } = recordPauses();
-    const accept = lab.proxy.on((frame) => (from('client', 'exists')(frame) ? 'cut' : undefined));
+    const accept = lab.proxy.on((frame) => (isRead(frame) ? 'cut' : undefined));
     using probe = new ConnectionProbe([lab.proxy.port], options);
-    probe.on('connected', () => void probe.send(exists('/')).catch(() => undefined));
+    // In turn, because the client would stop sending an operation that ends one connection after another.
+    const reads = [exists('/'), getChildren('/'), exists('/'), getChildren('/'), exists('/')];
+    probe.on('connected', () => {
+      const read = reads.shift();
+      if (read) probe.send<unknown>(read).catch(() => undefined);
+    });
     probe.connection.connect();
-    await lab.proxy.seen(from('client', 'exists'), 4);
+    await lab.proxy.seen(isRead, 4);
     accept();
     await lab.proxy.seen(from('server', 'exists'));
     expect(pauses()).to.deep.equal([0, 25, 50, 100, 200]);

@@ -39,7 +39,7 @@ describe('a session', () => {
 
     it('does not send it again if the deadline may not wait', async () => {
       once(lab.proxy, sent('getData'), 'cut');
-      const deadline = new Deadline(lab.client, path, errors, { mayWait: false });
+      const deadline = new Deadline(lab.client.host, path, errors, { mayWait: false });
       expect(await lab.client.session.ask(getData(path, false), deadline)).to.equal(undefined);
       expect(questions()).to.equal(1);
     });
@@ -47,7 +47,7 @@ describe('a session', () => {
     it('rejects when the deadline is over before there is a connection', async () => {
       await lab.proxy.refuse();
       lab.proxy.cut();
-      const deadline = new Deadline(lab.client, path, errors, { timeoutMs: 20 });
+      const deadline = new Deadline(lab.client.host, path, errors, { timeoutMs: 20 });
       expect((await rejection(lab.client.session.ask(getData(path, false), deadline))).message).to.equal('late');
       await lab.proxy.accept();
     });
@@ -58,7 +58,7 @@ describe('a session', () => {
       await lab.proxy.refuse();
       const [ofSession, ofClient] = [
         session.ask(getData(path, false)),
-        lab.client.ask(getData(path, false), new Deadline(lab.client, path, errors, {})),
+        lab.client.host.sessions.ask(getData(path, false), new Deadline(lab.client.host, path, errors, {})),
       ];
       lab.proxy.cut();
       await lab.observer.endSession(lab.client);

@@ -104,7 +104,7 @@ describe('a callback of the application', () => {
         () => !both.isValid && calls.has('state lost') && client.state === 'reconnected',
       );
       await both.release();
-      client.warn('a warning', undefined);
+      client.host.report.warn('a warning', undefined);
       await client.close();
     });
     expect([...calls.keys()].sort()).to.deep.equal(

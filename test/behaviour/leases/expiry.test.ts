@@ -192,7 +192,7 @@ describe('a lease', () => {
 });
 
 /** The result of `look` after a stall of `ms`. */
-function afterStall<T>({ clock }: LockClient, ms: number, look: () => T): T {
+function afterStall<T>({ host: { clock } }: LockClient, ms: number, look: () => T): T {
   const now = clock.now.bind(clock);
   clock.now = () => now() + ms;
   try {

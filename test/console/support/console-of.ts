@@ -55,7 +55,7 @@ class OpenConsole {
   async open({ allowRevoke = false, root = '/', ...options }: ConsoleTestOptions = {}): Promise<Page> {
     if (!this.#isStarted) {
       this.#isStarted = true;
-      this.board = new LockBoard(this.#lab.client, root);
+      this.board = new LockBoard(this.#lab.client.host, root);
       this.server = await ConsoleServer.start({
         client: this.#lab.client,
         board: this.board,

@@ -1,0 +1,184 @@
+import { expect } from 'chai';
+import { InterProcessMutex, type ConnectionState, type LockClient, type RetryPolicy } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
+import type { Op } from '../../../lab/proxy/zk-proxy.ts';
+import { testPath } from '../../../lab/test-path.ts';
+import { rejection, until } from '../../../lab/until.ts';
+import { awaitedLater, createParents, statesOf } from './support.ts';
+
+const sessionTimeoutMs = 6_000;
+const limit = { timeoutMs: 5 * sessionTimeoutMs };
+/** Not executed, please try again. */
+const throttled = -127;
+const times = 5;
+
+describe('FIELD B1: a server that says "later"', function () {
+  this.timeout(300_000);
+  const lab = labOfEachTest('throttled', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
+  let states: ConnectionState[];
+  let dials: number;
+  beforeEach(async () => {
+    await createParents(lab.client, lab.path);
+    states = statesOf(lab.client);
+    ({ dials } = lab.proxy);
+  });
+
+  /** The server says "later" to so many requests of this kind; returns the number so far. */
+  const throttle = (op: Op, most = times): (() => number) => {
+    let said = 0;
+    lab.proxy.on((frame) => (sent(op)(frame) && said < most ? ((said += 1), { refuse: throttled }) : undefined));
+    return () => said;
+  };
+  const expectSameConnection = (): void => {
+    expect(states).to.deep.equal([]);
+    expect(lab.proxy.dials).to.equal(dials);
+  };
+  const queued = (count: number): Promise<void> =>
+    until(`${count} are queued`, async () => (await lab.observer.children(lab.path)).length === count);
+
+  for (const op of ['create2', 'getChildren2'] as const)
+    it(`to ${op}: the acquire goes on after a pause, on its connection, and leaves one znode`, async () => {
+      const said = throttle(op);
+      const hold = await lab.mutex.acquire(limit);
+      expect(hold.isValid).to.equal(true);
+      expect(said()).to.equal(times);
+      expect(await lab.observer.children(lab.path)).to.have.length(1);
+      await hold.release();
+      expectSameConnection();
+    });
+
+  it('to createContainer: the acquire of a new path goes on', async () => {
+    const said = throttle('createContainer');
+    await new InterProcessMutex(lab.client, testPath('fresh')).withLock(() => undefined, limit);
+    expect(said()).to.equal(times);
+    expectSameConnection();
+  });
+
+  it('to getData: a waiter keeps its place, and is granted', async () => {
+    const held = await lab.theirs.acquire(limit);
+    const said = throttle('getData');
+    const waiting = awaitedLater(lab.mutex.acquire(limit));
+    await until('it was told', () => said() === times);
+    await queued(2);
+    const [, place] = await lab.theirs.participants();
+    await held.release();
+    const hold = await waiting;
+    expect(hold.path).to.equal(place?.path);
+    await hold.release();
+    expectSameConnection();
+  });
+
+  it('to getData, each time: a waiter keeps its place, and stops at its deadline', async () => {
+    const held = await lab.theirs.acquire(limit);
+    throttle('getData', Infinity);
+    const startedAt = lab.now();
+    const error = await rejection(lab.mutex.acquire({ timeoutMs: 10_000 }));
+    expect(error).to.have.property('code', 'ERR_LOCK_TIMEOUT');
+    expect(lab.now() - startedAt).to.be.closeTo(10_000, 10);
+    await held.release();
+    expectSameConnection();
+  });
+
+  it('to multi: a holder keeps its lock, and its heartbeats go on', async () => {
+    const hold = await lab.mutex.acquire(limit);
+    const said = throttle('multi', 2);
+    await lab.sleep(3 * sessionTimeoutMs);
+    expect(said()).to.equal(2);
+    expect(hold.isValid).to.equal(true);
+    expect(hold.remainingMs).to.be.above(sessionTimeoutMs / 4);
+    await hold.release();
+    expectSameConnection();
+  });
+
+  it('to sync: a try finds the free lock, and a holder keeps it', async () => {
+    const said = throttle('sync');
+    const hold = await lab.mutex.tryAcquire(limit.timeoutMs);
+    expect(hold?.isValid).to.equal(true);
+    await lab.sleep(3 * sessionTimeoutMs);
+    expect(said()).to.equal(times);
+    expect(hold?.isValid).to.equal(true);
+    await hold?.release();
+    expectSameConnection();
+  });
+
+  it('to delete: the released znode is deleted later, and the next client is granted the lock', async () => {
+    const hold = await lab.mutex.acquire(limit);
+    const next = awaitedLater(lab.theirs.acquire(limit));
+    await queued(2);
+    const said = throttle('delete');
+    expect(await hold.release()).to.equal('released');
+    await (await next).release();
+    expect(said()).to.equal(times);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+    expectSameConnection();
+  });
+
+  it('to exists: a create whose answer was lost is found all the same, and granted', async () => {
+    const said = throttle('exists');
+    once(lab.proxy, answered('create2'), 'cut');
+    const hold = await lab.mutex.acquire(limit);
+    expect(hold.isValid).to.equal(true);
+    expect(said()).to.equal(times);
+    expect(await lab.observer.children(lab.path)).to.have.length(1);
+    expect(states).to.deep.equal(['suspended', 'reconnected']);
+    await hold.release();
+  });
+
+  it('to removeWatches: a waiter that gave up is no error, and the client goes on', async () => {
+    const held = await lab.theirs.acquire(limit);
+    throttle('removeWatches');
+    expect(await rejection(lab.mutex.acquire({ timeoutMs: 1_000 }))).to.have.property('code', 'ERR_LOCK_TIMEOUT');
+    await held.release();
+    await lab.mutex.withLock(() => undefined, limit);
+    expectSameConnection();
+  });
+
+  it('to create2, each time: the acquire stops at its deadline, with that reason, and leaves nothing', async () => {
+    const said = throttle('create2', Infinity);
+    const startedAt = lab.now();
+    const error = await rejection(lab.mutex.acquire({ timeoutMs: 10_000 }));
+    expect(error).to.have.property('code', 'ERR_LOCK_TIMEOUT');
+    expect(error.message).to.not.match(/others hold/);
+    expect(lab.now() - startedAt).to.be.closeTo(10_000, 10);
+    // With a pause that grows.
+    expect(said()).to.be.within(3, 100);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+    expectSameConnection();
+  });
+
+  it('is not a question for the retry policy', async () => {
+    let asked = 0;
+    const retryPolicy: RetryPolicy = {
+      allowRetry: () => {
+        asked += 1;
+        return { retry: false };
+      },
+    };
+    const client = await lab.connect({ sessionTimeoutMs, retryPolicy });
+    throttle('create2');
+    await new InterProcessMutex(client, lab.path).withLock(() => undefined, limit);
+    expect(asked).to.equal(0);
+  });
+
+  it('to four of five requests: 40 clients get the lock in turn, none is rejected, none reconnects', async () => {
+    const clients: LockClient[] = await Promise.all(
+      Array.from({ length: 40 }, () => lab.connect({ sessionTimeoutMs: 30_000 })),
+    );
+    const before = lab.proxy.dials;
+    let requests = 0;
+    const kinds: readonly Op[] = ['create2', 'getChildren2', 'getData', 'delete', 'sync', 'multi'];
+    lab.proxy.on((frame) =>
+      frame.from === 'client' && kinds.includes(frame.op) && (requests += 1) % 5 !== 0
+        ? { refuse: throttled }
+        : undefined,
+    );
+    const all = await Promise.allSettled(
+      clients.map((client) =>
+        new InterProcessMutex(client, lab.path).withLock(() => undefined, { timeoutMs: 200_000 }),
+      ),
+    );
+    expect(all.filter(({ status }) => status === 'rejected')).to.have.length(0);
+    expect(lab.proxy.dials).to.equal(before);
+  });
+});

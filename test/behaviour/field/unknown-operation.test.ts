@@ -1,0 +1,184 @@
+import { expect } from 'chai';
+import { InterProcessMutex, type ConnectionState } from '../../../src/index.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { sent } from '../../../lab/proxy/frame-matches.ts';
+import type { Op } from '../../../lab/proxy/zk-proxy.ts';
+import { testPath } from '../../../lab/test-path.ts';
+import { rejection, until } from '../../../lab/until.ts';
+import { awaitedLater, createParents, dialsInAMinute, keepsWarnings, mostDialsInAMinute, statesOf } from './support.ts';
+
+const sessionTimeoutMs = 6_000;
+const limit = { timeoutMs: 5 * sessionTimeoutMs };
+const { warnings, logger } = keepsWarnings();
+
+describe('FIELD A4: at a server that closes the connection at', function () {
+  this.timeout(400_000);
+  const lab = labOfEachTest('unknown-operation', {
+    server: 'own',
+    proxy: true,
+    client: { sessionTimeoutMs, logger },
+  });
+  let states: ConnectionState[];
+  beforeEach(() => {
+    states = statesOf(lab.client);
+    warnings.length = 0;
+  });
+
+  /** From now on, each request of this kind ends its connection, without an answer. */
+  const kill = (op: Op): void => void lab.proxy.on((frame) => (sent(op)(frame) ? 'cut' : undefined));
+  const queued = (count: number): Promise<void> =>
+    until(`${count} are queued`, async () => (await lab.observer.children(lab.path)).length === count);
+  const askedFor = (op: Op): number => lab.proxy.frames.filter(sent(op)).length;
+  const warningsAbout = (op: Op): string[] => warnings.filter((warning) => warning.includes(op));
+
+  describe('createContainer', () => {
+    it('an acquire creates persistent parents instead, after the third time, with one warning', async () => {
+      kill('createContainer');
+      const hold = await lab.mutex.acquire(limit);
+      expect(hold.isValid).to.equal(true);
+      expect(askedFor('createContainer')).to.equal(3);
+      expect(warningsAbout('createContainer')).to.have.length(1);
+      expect(await hold.release()).to.equal('released');
+      await new InterProcessMutex(lab.client, testPath('another')).withLock(() => undefined, limit);
+      expect(askedFor('createContainer')).to.equal(3);
+      expect(warningsAbout('createContainer')).to.have.length(1);
+    });
+
+    it('a hold of the same client is not lost', async () => {
+      const hold = await lab.mutex.acquire(limit);
+      kill('createContainer');
+      await new InterProcessMutex(lab.client, testPath('another')).withLock(() => undefined, limit);
+      expect(hold.isValid).to.equal(true);
+      expect(states).to.not.include('lost');
+    });
+
+    it('twenty acquires of one tick on twenty paths are granted', async () => {
+      kill('createContainer');
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          new InterProcessMutex(lab.client, testPath(`each-${index}`)).withLock(() => undefined, limit),
+        ),
+      );
+      expect(askedFor('createContainer')).to.be.at.most(60);
+      expect(lab.proxy.dials).to.be.at.most(4);
+    });
+  });
+
+  for (const op of ['create2', 'multi', 'sync'] as const) {
+    describe(op, () => {
+      const outcome = op === 'sync' ? 'is granted, or rejects' : 'rejects';
+      it(`an acquire ${outcome} with the operation, the server and what it needs, and not with contention`, async () => {
+        await createParents(lab.client, lab.path);
+        kill(op);
+        await lab.sleep(2 * sessionTimeoutMs);
+        const acquiring = lab.mutex.acquire(limit);
+        // A grant needs no sync if its proof is the first write on a new connection.
+        if (
+          op === 'sync' &&
+          (await acquiring.then(
+            (hold) => hold.release(),
+            () => undefined,
+          )) !== undefined
+        )
+          return;
+        const error = await rejection(acquiring);
+        expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+        expect(error.message).to.include(op).and.include(`127.0.0.1:${lab.proxy.port}`);
+        expect(error.message).to.not.match(/others hold|contention/);
+      });
+
+      it(`the client dials at most ${mostDialsInAMinute} times in a minute of acquires`, async () => {
+        await createParents(lab.client, lab.path);
+        kill(op);
+        const acquiring = (async () => {
+          for (let tries = 0; tries < 20; tries += 1) {
+            await lab.mutex.withLock(() => undefined, { timeoutMs: 3_000 }).catch(() => undefined);
+            await lab.sleep(50);
+          }
+        })();
+        expect(await dialsInAMinute(lab.proxy)).to.be.at.most(mostDialsInAMinute);
+        await acquiring;
+      });
+
+      it('the client works again, once the server takes it', async () => {
+        await createParents(lab.client, lab.path);
+        const heal = lab.proxy.on((frame) => (sent(op)(frame) ? 'cut' : undefined));
+        await lab.mutex.withLock(() => undefined, { timeoutMs: 3_000 }).catch(() => undefined);
+        heal();
+        await lab.sleep(10_000);
+        const hold = await lab.mutex.acquire(limit);
+        expect(hold.isValid).to.equal(true);
+        await hold.release();
+      });
+    });
+  }
+
+  describe('setWatches', () => {
+    it('a waiter plants its watches by reads instead, keeps its place, and is granted the lock', async () => {
+      const held = await lab.theirs.acquire(limit);
+      const waiting = awaitedLater(lab.mutex.acquire({ timeoutMs: 200_000 }));
+      await queued(2);
+      const [, place] = await lab.theirs.participants();
+      kill('setWatches');
+      lab.proxy.cut();
+      expect(await dialsInAMinute(lab.proxy)).to.be.at.most(mostDialsInAMinute);
+      expect(lab.client.state).to.equal('reconnected');
+      expect(askedFor('setWatches')).to.equal(3);
+      await held.release();
+      const hold = await waiting;
+      expect(hold.path).to.equal(place?.path);
+      await hold.release();
+    });
+
+    it('a holder is told that its znode was deleted, and keeps its session', async () => {
+      const hold = await lab.mutex.acquire(limit);
+      const { sessionId } = lab.client.health();
+      // Until its own znode is watched.
+      await lab.sleep(sessionTimeoutMs);
+      kill('setWatches');
+      lab.proxy.cut();
+      await lab.sleep(30_000);
+      expect(hold.isValid).to.equal(true);
+      expect(lab.client.health().sessionId).to.equal(sessionId);
+      await lab.observer.remove(hold.path);
+      await lab.sleep(10);
+      expect(hold.isValid).to.equal(false);
+    });
+  });
+
+  describe('removeWatches', () => {
+    it('a client whose waiters gave up is not cut off more than three times, and its hold stays', async () => {
+      const hold = await new InterProcessMutex(lab.client, testPath('held')).acquire(limit);
+      const held = await lab.theirs.acquire(limit);
+      kill('removeWatches');
+      for (let turn = 0; turn < 6; turn += 1) {
+        expect(await rejection(lab.mutex.acquire({ timeoutMs: 1_000 }))).to.have.property('code', 'ERR_LOCK_TIMEOUT');
+        await lab.sleep(1_000);
+      }
+      expect(askedFor('removeWatches')).to.equal(3);
+      expect(await dialsInAMinute(lab.proxy)).to.be.at.most(1);
+      expect(hold.isValid).to.equal(true);
+      expect(warningsAbout('removeWatches').length).to.be.at.most(1);
+      await held.release();
+      await lab.mutex.withLock(() => undefined, limit);
+    });
+  });
+
+  it('a read that no rule knows, the request alone fails, with the operation and the server', async () => {
+    kill('getChildren2');
+    const before = lab.proxy.dials;
+    const error = await rejection(lab.mutex.participants());
+    expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+    expect(error.message).to.include('getChildren2').and.include(`127.0.0.1:${lab.proxy.port}`);
+    expect(lab.proxy.dials - before).to.be.at.most(4);
+  });
+
+  it('an operation that it answers otherwise, one lost connection is an ordinary outage', async () => {
+    await createParents(lab.client, lab.path);
+    const heal = lab.proxy.on((frame) => (sent('create2')(frame) ? (heal(), 'cut') : undefined));
+    const hold = await lab.mutex.acquire(limit);
+    expect(states).to.deep.equal(['suspended', 'reconnected']);
+    expect(warningsAbout('create2')).to.deep.equal([]);
+    await hold.release();
+  });
+});
