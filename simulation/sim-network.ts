@@ -114,8 +114,8 @@ export class SimLink implements Link {
   }
 
   on(
-    event: 'connect' | 'secureConnect' | 'drain' | 'close' | 'error' | 'data' | 'lookup',
-    listener: ((chunk: Buffer) => void) | ((error: Error | null, address: string, family: string | number) => void),
+    event: 'connect' | 'secureConnect' | 'drain' | 'close' | 'error' | 'data',
+    listener: (chunk: Buffer) => void,
   ): this {
     if (event === 'connect' || event === 'data' || event === 'close')
       this.#listeners[event] = listener as (chunk?: Buffer) => void;

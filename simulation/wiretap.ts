@@ -4,8 +4,9 @@ import { deletionsIn, repliesIn, requestsIn, sessionIn } from './frames.ts';
 /** A network that lets a listener hear the watches of a client: what ends them, on either side. */
 export function tapped(network: Network, listener: WatchListener): Network {
   return {
-    connect: (to) => {
-      const link = network.connect(to);
+    ...network,
+    connect: (...args) => {
+      const link = network.connect(...args);
       tap(link, listener);
       return link;
     },

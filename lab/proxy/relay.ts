@@ -5,6 +5,8 @@ import { PortTakenError } from '../servers/free-port.ts';
 export interface Relay extends AsyncDisposable {
   /** The number of connections. */
   readonly connections: number;
+  /** Ends all connections. */
+  cut(): void;
 }
 
 /** @param target the port of the server; without it the relay accepts connections and stays silent */
@@ -30,13 +32,17 @@ export async function startRelay(address: string, port: number, target?: number)
     );
     server.listen(port, address, resolve);
   });
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
   return {
     get connections() {
       return connections;
     },
+    cut,
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of sockets) socket.destroy();
+      cut();
       await closed;
     },
   };

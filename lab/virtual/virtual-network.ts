@@ -7,6 +7,7 @@ export class VirtualNetwork {
   readonly time: VirtualTime;
   readonly #random: Random | undefined;
   readonly #listeners = new Map<string, VirtualServer>();
+  readonly #far = new Map<string, number>();
   readonly #swallowed = new Set<number>();
   readonly #dials = new Map<number, number>();
   readonly #extraMs = new Map<number, number>();
@@ -18,9 +19,16 @@ export class VirtualNetwork {
     this.#random = random;
   }
 
-  /** The time that a message takes, in milliseconds, on a connection to this port. */
-  delayMs(port: number): number {
-    return (this.#random?.between(shortestMs, longestMs) ?? usualMs) + (this.#extraMs.get(port) ?? 0);
+  /** The time that a message takes, in milliseconds, on a connection to this port of this address. */
+  delayMs(port: number, address: string): number {
+    const extraMs = (this.#extraMs.get(port) ?? 0) + (this.#far.get(address) ?? 0);
+    return (this.#random?.between(shortestMs, longestMs) ?? usualMs) + extraMs;
+  }
+
+  /** Each message on a connection to this address takes longer. Returns a function that ends this. */
+  makeFar(address: string, byMs: number): () => void {
+    this.#far.set(address, byMs);
+    return () => this.#far.delete(address);
   }
 
   /** Each message on a connection to this port takes so much longer, in both directions. */

@@ -222,7 +222,7 @@ export class VirtualSocket extends Duplex {
     if (!isHere(place.address) || !this.#network.dial(place.port)) return;
     const listener = this.#network.listenerAt(place.address, place.port);
     if (!listener) return this.refused();
-    this.#later(this.#network.delayMs(place.port), phases.socket, () => {
+    this.#later(this.#network.delayMs(place.port, place.address), phases.socket, () => {
       if (isOver || !this.connecting) return;
       const now = this.#network.listenerAt(place.address, place.port);
       if (now) now.accept(this);
@@ -291,7 +291,8 @@ export class VirtualSocket extends Duplex {
   }
 
   #tellHere(arrived: () => void, sender = this.owner): void {
-    const at = Math.max(this.#lastArrivalAt, sender.now + this.#network.delayMs(this.#serverPort));
+    const address = this.#place.address || (this.localAddress ?? '');
+    const at = Math.max(this.#lastArrivalAt, sender.now + this.#network.delayMs(this.#serverPort, address));
     this.#lastArrivalAt = at;
     this.#network.time.addAt(at, phases.socket, arrived, { whose: this.owner, resource: this.#resource });
   }

@@ -81,8 +81,9 @@ function withCall(meanwhile: () => void, network: Network): Network {
     isCalled = true;
   };
   return {
-    connect(to, tls) {
-      const link = network.connect(to, tls);
+    ...network,
+    connect(to, tls, way) {
+      const link = network.connect(to, tls, way);
       // The client, whose listener follows, sends its request first.
       link.on(tls ? 'secureConnect' : 'connect', () => setImmediate(call));
       return link;

@@ -11,6 +11,7 @@ import { Pipeline } from './pipeline.js';
 import { connectionLost, type Call, type Caller, type Reply } from './replies.js';
 import type { SaslRefusal, SaslSource } from './sasl-handshake.js';
 import { SecondLink } from './second-link.js';
+import type { ServerLink } from './server-link.js';
 import { ServerTraits } from './server-traits.js';
 import { explainTls } from './tls-error.js';
 import { renewWatches } from './watch-renewal.js';
@@ -53,7 +54,7 @@ export class Connection {
     this.#dialler = new Dialler({
       ...options,
       sasl: options.sasl,
-      attemptMs: (unansweredRounds) => listener.attemptMs(unansweredRounds),
+      attemptMs: (unansweredRounds, measuredMs) => listener.attemptMs(unansweredRounds, measuredMs),
       askedFor: () => this.sessionId,
       opening: () => openingMessages({ identity: this.identity, timeoutMs: this.timeoutMs, auth: options.auth }),
       nextXid: () => this.#nextXid(),
@@ -137,7 +138,7 @@ export class Connection {
     if (state.at !== 'connected' || state.second) return;
     const second = new SecondLink(state.pipeline, this.#options.clock, drainMs);
     state.second = second;
-    second.handshake = this.#dialler.again(state.pipeline.link.host, {
+    second.handshake = this.#dialler.again(state.pipeline.link, {
       ready: () => second.made(),
       granted: (response) => this.#granted(response),
       established: (handshake, auth) => this.#exchanged(second, handshake, auth),
@@ -187,13 +188,15 @@ export class Connection {
         granted: (response) => this.#granted(response),
         established: (handshake, auth) => this.#established(handshake, auth, []),
         expired: () => this.#expired(),
-        refused: (handshake, why) => this.#refused(why, handshake.link.address, () => handshake.link.drop(why)),
+        refused: (handshake, why) => this.#refused(why, handshake.link),
         ranOut: () => this.history.ranOut(),
         ended: (handshake, error, wasGranted) => this.#attemptEnded(handshake, error, wasGranted),
       },
       (handshake) => {
         this.#state = { at: 'connecting', handshake };
       },
+      (why) =>
+        this.#dialNextAfter(() => this.#failed(why, { startedAt: this.#options.clock.now(), wasAccepted: false })),
     );
   }
 
@@ -207,7 +210,7 @@ export class Connection {
   /** The accounts go out first, then the watches and the requests of the listener, and then those that were held back. */
   #established(handshake: Handshake, auth: readonly Uint8Array[], heldBack: readonly Call[]): void {
     // Not at the ConnectResponse: otherwise no attempt would ever be long enough for a slow authentication.
-    this.history.granted();
+    this.#dialler.granted(handshake);
     if (this.#wasGranted) this.#traits.resumed();
     this.#wasGranted = true;
     this.lastError = undefined;
@@ -244,7 +247,7 @@ export class Connection {
           listener.pinged(sentAt);
         },
         watchFired: (path, event) => listener.watchFired(path, event),
-        refused: (why) => this.#refused(why, link.address, () => link.drop(why)),
+        refused: (why) => this.#refused(why, link),
         idle: () => {
           if (this.#state.at === 'connected') this.#state.second?.drained();
         },
@@ -312,8 +315,12 @@ export class Connection {
       this.#expired();
       return;
     }
+    this.#dialNextAfter(() => this.#attemptFailed(handshake, error, wasGranted));
+  }
+
+  #dialNextAfter(fail: () => void): void {
     try {
-      this.#attemptFailed(handshake, error, wasGranted);
+      fail();
       this.#listener.disconnected();
     } finally {
       this.#dialNext();
@@ -323,12 +330,21 @@ export class Connection {
   #attemptFailed(handshake: Handshake, ended: Error | undefined, wasGranted: boolean): void {
     const { link, startedAt, wasAccepted } = handshake;
     const error = ended ?? new Error(`${link.server} closed the connection${this.#guess}`);
-    this.lastError = this.#options.tls ? explainTls(error, link.host, wasAccepted) : error;
-    this.history.failed(link.server, this.lastError);
-    if (this.#isRefusedForGood) this.#authFailed();
+    if (wasAccepted) this.#dialler.avoid(link);
     // A session that is resumed only to be closed must not be resumed without end, because each ConnectRequest extends
     // it.
-    else if (!wasGranted || this.#options.resume) this.#listener.unanswered({ startedAt, wasAccepted });
+    const isUnanswered = !wasGranted || this.#options.resume !== undefined;
+    this.#failed(
+      this.#options.tls ? explainTls(error, link.host, wasAccepted) : error,
+      isUnanswered ? { startedAt, wasAccepted } : undefined,
+    );
+  }
+
+  #failed(why: unknown, unanswered: UnansweredAttempt | undefined): void {
+    this.lastError = why;
+    this.history.failed(this.server, why);
+    if (this.#isRefusedForGood) this.#authFailed();
+    else if (unanswered) this.#listener.unanswered(unanswered);
   }
 
   #pipelineEnded(pipeline: Pipeline, ended: Error | undefined): void {
@@ -341,6 +357,7 @@ export class Connection {
     }
     this.lastError = ended ?? new Error(`${pipeline.link.server} closed the connection`);
     this.history.failed(pipeline.link.server, this.lastError);
+    if (this.heardAt < this.#dialler.grantedAt) this.#dialler.avoid(pipeline.link);
     this.#suspect(pipeline);
     if (!state.second) {
       this.#disconnected(state);
@@ -388,9 +405,10 @@ export class Connection {
   }
 
   /** The server refuses this client's account. The next server may have another configuration. */
-  #refused(why: SaslRefusal, address: string | undefined, drop: () => void): void {
-    const { server } = this;
+  #refused(why: SaslRefusal, link: ServerLink): void {
+    const { server, address } = link;
     this.lastError = why;
+    this.#dialler.avoid(link);
     const isFirst = this.history.refused(server, why, address);
     if (this.#isRefusedForGood) {
       this.#authFailed();
@@ -398,12 +416,12 @@ export class Connection {
     }
     // The end of a connection is reported anyway. A refusal by SASL comes before there is one.
     if (isFirst && !this.isConnected) this.#listener.warn(`${refusalText(server, why)}; trying the next server`, why);
-    drop();
+    link.drop(why);
   }
 
   #refusedBeside(handshake: Handshake, why: SaslRefusal): void {
     // Before the ConnectRequest, only Kerberos' ticket can be missing. The present connection needs none.
-    if (handshake.wasGranted) this.#refused(why, handshake.link.address, () => handshake.link.drop(why));
+    if (handshake.wasGranted) this.#refused(why, handshake.link);
     else handshake.link.drop(why);
   }
 
@@ -492,9 +510,9 @@ export interface UnansweredAttempt {
 export interface ConnectionListener {
   /**
    * How long one server may take to accept the connection and to answer the ConnectRequest, in milliseconds, after this
-   * number of rounds in which an attempt ran out of time.
+   * number of rounds in which an attempt ran out of time. `measuredMs` is the time that the last session needed.
    */
-  attemptMs(unansweredRounds: number): number;
+  attemptMs(unansweredRounds: number, measuredMs: number): number;
   /** Called before `disconnected`. */
   unanswered(attempt: UnansweredAttempt): void;
   /** Also called after `attach`, without `disconnected` before it. */

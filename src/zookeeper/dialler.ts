@@ -1,30 +1,45 @@
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
+import { headStartMs } from './attempt-time.js';
 import { describeHosts, type Host } from './connect-string.js';
 import { Handshake, type HandshakeListener, type HandshakeOptions } from './handshake.js';
 import { HostHistory } from './host-history.js';
 import type { Network, TlsSource } from './network.js';
+import { Routes } from './routes.js';
 import type { SaslSource } from './sasl-handshake.js';
 import { ServerLink } from './server-link.js';
+import { ServerMemory } from './server-memory.js';
 
-/** Chooses the server of each attempt to connect, and the pause before a round over all servers. */
+/** Chooses the server and the addresses of each attempt to connect, and the pause before a round over all servers. */
 export class Dialler {
   readonly #options: DiallerOptions;
+  readonly #names: readonly string[];
+  readonly #routes: Routes;
+  readonly #memory: ServerMemory;
   #nextHost = 0;
+  /** The number of hosts, one after another, whose lookup was pending. */
+  #pendingHosts = 0;
   #cancelPause: CancelTimer = () => {};
   /** `host:port` of the last connection or attempt. */
   server = '';
+  /** The time of the last grant. */
+  grantedAt = 0;
   /** The record of the hosts since one of them served the session. */
   readonly history: HostHistory;
 
   constructor(options: DiallerOptions) {
     this.#options = options;
-    const names = options.hosts.map((host) => describeHosts({ hosts: [host] }));
-    this.history = new HostHistory(names, options.unansweredRounds);
+    this.#names = options.hosts.map((host) => describeHosts({ hosts: [host] }));
+    this.#routes = new Routes(options.network.names, options.clock);
+    this.#memory = options.network.memory ?? new ServerMemory();
+    this.history = new HostHistory(this.#names, options.unansweredRounds);
   }
 
-  /** Dials the next server, after a pause if a round over the servers begins. Calls `dialled` when the attempt begins. */
-  next(listener: HandshakeListener, dialled: (handshake: Handshake) => void): void {
+  /**
+   * Dials the next server, after a pause if a round over the servers begins. Calls `dialled` when the attempt begins, or
+   * `failed` if the addresses of the server are not known.
+   */
+  next(listener: HandshakeListener, dialled: (handshake: Handshake) => void, failed: (why: unknown) => void): void {
     const { hosts, clock, random } = this.#options;
     const index = this.#nextHost % hosts.length;
     const host = hosts[index];
@@ -32,34 +47,56 @@ export class Dialler {
     this.server = describeHosts({ hosts: [host] });
     this.#nextHost = index + 1;
     const delayMs = index === 0 ? this.history.beginRound(clock.now(), random()) : 0;
-    this.#cancelPause = clock.after(delayMs, () => {
-      this.history.dial(this.server);
-      dialled(this.#dial(host, listener));
-    });
+    const find = (): void =>
+      this.#routes.find(host.host, (route) => {
+        this.#pendingHosts = route.is === 'pending' ? this.#pendingHosts + 1 : 0;
+        this.history.dial(this.server, route.is === 'found' ? route.addresses : []);
+        if (route.is === 'found') {
+          const addresses = this.#memory.inOrder(this.server, route.addresses, random);
+          dialled(this.#dial(host, addresses, listener));
+        } else failed(route.is === 'failed' ? route.error : new Error(pendingText(host)));
+      });
+    // Nothing can be dialled before a lookup is answered.
+    const isPending = index === 0 && this.#pendingHosts >= hosts.length;
+    this.#cancelPause = isPending ? this.#routes.whenAnswered(find) : clock.after(delayMs, find);
   }
 
   /** Dials the server of the present connection a second time. */
-  again(host: Host, listener: HandshakeListener): Handshake {
-    return inNoContext(() => this.#dial(host, listener));
+  again({ host, address }: ServerLink, listener: HandshakeListener): Handshake {
+    return inNoContext(() => this.#dial(host, address === undefined ? [] : [address], listener));
+  }
+
+  /** A server granted the session. */
+  granted({ link, startedAt, readyAt, askedAt }: Handshake): void {
+    this.grantedAt = this.#options.clock.now();
+    this.history.granted();
+    this.#memory.granted(link.server, link.address, readyAt - startedAt + this.grantedAt - askedAt);
+    this.#routes.forget();
+  }
+
+  /** The address of this link serves no session. If its host has others, they are dialled first. */
+  avoid({ server, address }: ServerLink): void {
+    this.#memory.failed(server, address);
   }
 
   /** Ends the pause, if there is one: no server is dialled any more. */
   stop(): void {
     this.#cancelPause();
+    this.#routes.forget();
   }
 
-  #dial(host: Host, listener: HandshakeListener): Handshake {
+  #dial(host: Host, addresses: readonly string[], listener: HandshakeListener): Handshake {
     const { network, tls } = this.#options;
-    const attemptMs = (): number => this.#options.attemptMs(this.history.unansweredRounds);
+    const measuredMs = this.#memory.longestMs(this.#names);
+    const attemptMs = (): number => this.#options.attemptMs(this.history.unansweredRounds, measuredMs);
     const handshake = new Handshake({ ...this.#options, attemptMs, host }, listener);
-    const socket = network.connect(host, tls);
+    const firstMs = attemptMs();
+    const way = { addresses, headStartMs: headStartMs(firstMs, addresses.length, measuredMs) };
+    const socket = network.connect(host, tls, way);
     const link = new ServerLink(socket, host, handshake, (message, error) => this.#options.warn(message, error));
-    socket.on('lookup', (error, address, family) => {
-      if (error === null && link.isOpen) this.history.found(address, Number(family));
-    });
     // After the TLS handshake, because a ConnectRequest counts from the time when it is sent.
     socket.on(tls ? 'secureConnect' : 'connect', () => handshake.connected());
-    handshake.begin(link);
+    handshake.begin(link, firstMs);
     return handshake;
   }
 }
@@ -73,6 +110,10 @@ export interface DiallerOptions extends Omit<HandshakeOptions, 'attemptMs' | 'ho
   readonly network: Network;
   /** The number of rounds over the hosts that had no answer just before, for the length of the first attempts. */
   readonly unansweredRounds?: number | undefined;
-  attemptMs(unansweredRounds: number): number;
+  attemptMs(unansweredRounds: number, measuredMs: number): number;
   warn(message: string, error: unknown): void;
+}
+
+function pendingText({ host }: Host): string {
+  return `The lookup of ${host} has not been answered yet`;
 }

@@ -24,6 +24,8 @@ export class Handshake implements LinkUser {
   #other: Error | undefined;
   link!: ServerLink;
   readonly startedAt: number;
+  /** The time when the link was made. */
+  readyAt = 0;
   /** The time when the ConnectRequest was sent. */
   askedAt = 0;
   /** True if a server accepted the connection. */
@@ -36,9 +38,9 @@ export class Handshake implements LinkUser {
   }
 
   /** `link` is being dialled. */
-  begin(link: ServerLink): void {
+  begin(link: ServerLink, attemptMs: number): void {
     this.link = link;
-    this.#limitTime();
+    this.#limitTime(attemptMs);
   }
 
   get failure(): string {
@@ -63,6 +65,7 @@ export class Handshake implements LinkUser {
     // the time of the attempt, a granted session would be thrown away, and would live until its timeout.
     if (this.wasAccepted || this.#state.at !== 'dialling' || !this.link.isOpen) return;
     this.wasAccepted = true;
+    this.readyAt = this.#options.clock.now();
     this.link.connected();
     this.link.guard(() => this.#listener.ready(this));
   }
@@ -224,9 +227,8 @@ export class Handshake implements LinkUser {
     this.#listener.established(this, this.#auth);
   }
 
-  #limitTime(): void {
+  #limitTime(attemptMs = this.#options.attemptMs()): void {
     const { clock } = this.#options;
-    const attemptMs = this.#options.attemptMs();
     this.#cancelTime();
     this.#cancelTime = clock.after(attemptMs, () => {
       if (this.#state.at === 'dialling') this.#state = { at: 'late' };

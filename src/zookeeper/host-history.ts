@@ -1,3 +1,4 @@
+import type { Address } from './host-names.js';
 import { SaslRefusal } from './sasl-handshake.js';
 
 /**
@@ -9,7 +10,7 @@ export class HostHistory {
   readonly #names: readonly string[];
   readonly #failures = new Map<string, unknown>();
   readonly #lookups = new Map<string, Lookup>();
-  #dialled: Lookup = { known: new Map(), refusing: new Set() };
+  #dialled: Lookup = { known: [], refusing: new Set() };
   /** The latest attempts without an answer: true if a server accepted the connection. */
   #unanswered: boolean[] = [];
   /** The number of rounds, since the last connection, in which an attempt ran out of time. */
@@ -39,15 +40,10 @@ export class HostHistory {
     return roundDelayMs(this.#failedRounds++, random);
   }
 
-  /** Begins an attempt to connect to `name`, which is resolved anew. */
-  dial(name: string): void {
-    this.#dialled = { known: new Map(), refusing: this.#lookups.get(name)?.refusing ?? new Set() };
+  /** Begins an attempt to connect to `name`, which stands for these addresses; none if it is an IP address. */
+  dial(name: string, addresses: readonly Address[]): void {
+    this.#dialled = { known: addresses, refusing: this.#lookups.get(name)?.refusing ?? new Set() };
     this.#lookups.set(name, this.#dialled);
-  }
-
-  /** The name of this attempt stands for `address`, among others. */
-  found(address: string, family: number): void {
-    this.#dialled.known.set(address, family);
   }
 
   /** The attempt took all of its time. */
@@ -145,9 +141,9 @@ interface Hearing {
   readonly timeoutMs: number;
 }
 
-/** The addresses of a host at its last lookup, with their families. Each may be another server. */
+/** The addresses of a host at its last attempt. Each may be another server. */
 interface Lookup {
-  readonly known: Map<string, number>;
+  readonly known: readonly Address[];
   readonly refusing: Set<string>;
 }
 
@@ -165,8 +161,8 @@ export function roundDelayMs(failedRounds: number, random: number): number {
 
 /** True if all addresses of one family refused: this machine may reach only one. An IP address is not looked up. */
 function isRefusedByAll(lookup: Lookup | undefined): boolean {
-  if (lookup === undefined || lookup.known.size === 0) return true;
-  const others = [...lookup.known].filter(([address]) => !lookup.refusing.has(address));
-  const familiesOfOthers = new Set(others.map(([, family]) => family));
-  return [...lookup.known.values()].some((family) => !familiesOfOthers.has(family));
+  if (lookup === undefined || lookup.known.length === 0) return true;
+  const others = lookup.known.filter(({ address }) => !lookup.refusing.has(address));
+  const familiesOfOthers = new Set(others.map(({ family }) => family));
+  return lookup.known.some(({ family }) => !familiesOfOthers.has(family));
 }

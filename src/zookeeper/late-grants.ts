@@ -8,7 +8,7 @@ import type { Link, Network } from './network.js';
  * It would live until its timeout.
  */
 export function closeLateGrants(network: Network, clock: Clock): Network {
-  return { connect: (to, tls) => new AskingLink(network.connect(to, tls), clock) };
+  return { ...network, connect: (...to) => new AskingLink(network.connect(...to), clock) };
 }
 
 /**
@@ -72,7 +72,6 @@ class AskingLink implements Link {
 
   on(event: 'connect' | 'secureConnect' | 'drain' | 'close' | 'error', listener: () => void): this;
   on(event: 'data', listener: (chunk: Buffer) => void): this;
-  on(event: 'lookup', listener: (error: Error | null, address: string, family: string | number) => void): this;
   on(event: string, listener: (...values: never[]) => void): this {
     if (event === 'data') this.#onData = listener as (chunk: Buffer) => void;
     else if (event === 'close') this.#onClose = listener;

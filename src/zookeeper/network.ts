@@ -1,14 +1,35 @@
 import net from 'node:net';
 import tls, { type ConnectionOptions } from 'node:tls';
-import { systemChance } from '../support/chance.js';
+import { systemClock } from '../support/clock.js';
+import { AddressRace } from './address-race.js';
 import { describeHosts, type Host } from './connect-string.js';
-import { lookupShuffled } from './lookup.js';
+import { HostNames } from './host-names.js';
+import type { Link } from './link.js';
+import { systemNames } from './lookup.js';
+import { ServerMemory } from './server-memory.js';
 import { TlsError } from './tls-error.js';
 
-/** The network as an argument. This is the only file of the lock that opens a socket. */
+export type { Link };
+
+/** The network as an argument. `network.ts` is the only file of the lock that opens a socket. */
 export interface Network {
-  /** Begins to connect to a server, over TLS if `tls` is given. The events of the link tell the outcome. */
-  connect(to: Host, tls?: TlsSource): Link;
+  /** Without it, no host needs a lookup. */
+  readonly names?: HostNames;
+  /** Without it, each connection remembers for itself. */
+  readonly memory?: ServerMemory;
+  /**
+   * Begins to connect to a server, over TLS if `tls` is given. The events of the link tell the outcome. Without a `way`,
+   * Node.js looks the host up.
+   */
+  connect(to: Host, tls?: TlsSource, way?: Way): Link;
+}
+
+/** Where to dial a server. */
+export interface Way {
+  /** In the order in which they are dialled. */
+  readonly addresses: readonly string[];
+  /** The time that each address has before the next one is dialled too. */
+  readonly headStartMs: number;
 }
 
 /**
@@ -19,44 +40,36 @@ export interface Network {
  */
 export type TlsSource = () => ConnectionOptions;
 
-/** One connection to a server, as a socket of Node.js. */
-export interface Link {
-  readonly destroyed: boolean;
-  /** The error that the link ended with. */
-  readonly errored: Error | null;
-  /** True if the link has no room. The event 'drain' follows. */
-  readonly writableNeedDrain: boolean;
-  /** The IP address of the server, while the link is connected. */
-  readonly remoteAddress?: string | undefined;
-  write(chunk: Uint8Array): boolean;
-  /** Ends the link. The event 'close' follows in a later turn. */
-  destroy(error?: Error): unknown;
-  /** After the event 'error', the event 'close' follows. */
-  /** Over TLS, 'secureConnect' follows 'connect' after the handshake. */
-  on(event: 'connect' | 'secureConnect' | 'drain' | 'close' | 'error', listener: () => void): unknown;
-  on(event: 'data', listener: (chunk: Buffer) => void): unknown;
-  /** Once for each address that the host name stands for. */
-  on(event: 'lookup', listener: (error: Error | null, address: string, family: string | number) => void): unknown;
-}
-
 export const systemNetwork: Network = {
-  connect(to, source) {
-    const { host, port } = to;
-    const place = { host, port, lookup: lookupShuffled(systemChance.random) };
-    return (source ? secureSocket(to, { ...place, source }) : net.connect(place)).setNoDelay();
+  names: new HostNames(systemNames, systemClock),
+  memory: new ServerMemory(),
+  connect(to, source, way) {
+    let secure: ConnectionOptions | undefined;
+    try {
+      secure = source?.();
+    } catch (error) {
+      return unusable(to, error);
+    }
+    const dial = (address: string): net.Socket => socketTo(to, address, secure).setNoDelay();
+    return way && way.addresses.length > 1
+      ? new AddressRace({ ...way, dial, isSecure: secure !== undefined, clock: systemClock })
+      : dial(way?.addresses[0] ?? to.host);
   },
 };
 
-/** If the options cannot be used, the socket ends with a TlsError, as if the server could not be reached. */
-function secureSocket(
-  to: Host,
-  { source, ...place }: net.TcpNetConnectOpts & { readonly source: TlsSource },
-): net.Socket {
+function socketTo(to: Host, host: string, secure: ConnectionOptions | undefined): net.Socket {
+  const place = { host, port: to.port };
+  if (!secure) return net.connect(place);
+  // An IP address must not be sent as a server name (RFC 6066). Node.js checks it against the certificate anyway.
+  const servername = net.isIP(to.host) === 0 ? to.host.replace(/\.$/, '') : '';
   try {
-    // An IP address must not be sent as a server name (RFC 6066). Node.js checks it against the certificate anyway.
-    const servername = net.isIP(to.host) === 0 ? to.host.replace(/\.$/, '') : '';
-    return tls.connect({ servername, ...source(), ...place });
+    return tls.connect({ servername, ...secure, ...place });
   } catch (error) {
-    return new net.Socket().destroy(new TlsError(describeHosts({ hosts: [to] }), 'options', error));
+    return unusable(to, error);
   }
+}
+
+/** If the options cannot be used, the socket ends with a TlsError, as if the server could not be reached. */
+function unusable(to: Host, error: unknown): net.Socket {
+  return new net.Socket().destroy(new TlsError(describeHosts({ hosts: [to] }), 'options', error));
 }

@@ -400,10 +400,11 @@ export class Session implements ConnectionListener {
 
   // The methods of ConnectionListener.
 
-  attemptMs(unansweredRounds: number): number {
+  attemptMs(unansweredRounds: number, measuredMs: number): number {
     const { connectBy, sessionTimeoutMs, tls, sasl } = this.#options;
     const leftMs = (this.epoch === 0 ? connectBy : endsAt(this.#life)) - this.#clock.now();
-    return attemptMs({ sessionTimeoutMs, unansweredRounds, leftMs, isSecure: (tls ?? sasl) !== undefined });
+    const isSecure = (tls ?? sasl) !== undefined;
+    return attemptMs({ sessionTimeoutMs, unansweredRounds, measuredMs, leftMs, isSecure });
   }
 
   unanswered({ startedAt, wasAccepted }: UnansweredAttempt): void {

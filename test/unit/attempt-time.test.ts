@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { attemptMs } from '../../src/zookeeper/attempt-time.ts';
+import { attemptMs, headStartMs } from '../../src/zookeeper/attempt-time.ts';
 
 const none = -Infinity;
 
@@ -38,5 +38,31 @@ describe('the time of one attempt to connect', () => {
     expect([30_000, 12_000, 2_000, 600, 400, 1, 0, -1].map(at)).to.deep.equal([
       10_000, 6_000, 1_000, 300, 250, 250, 10_000, 10_000,
     ]);
+  });
+
+  it('is at least twice the time that the last one needed, also close to the deadline, and at most a third', () => {
+    const at = (measuredMs: number, leftMs: number): number =>
+      attemptMs({ sessionTimeoutMs: 10_000, unansweredRounds: 0, leftMs, measuredMs });
+    expect([at(600, none), at(600, 800), at(5_000, none)].map(Math.floor)).to.deep.equal([1_200, 1_200, 3_333]);
+    expect(at(1, none)).to.equal(at(0, none));
+  });
+});
+
+describe('the time for which one of several addresses is dialled alone', () => {
+  it('is 250 ms, or the time that the last session needed', () => {
+    expect(headStartMs(10_000, 2)).to.equal(250);
+    expect(headStartMs(10_000, 2, 100)).to.equal(250);
+    expect(headStartMs(10_000, 2, 600)).to.equal(600);
+  });
+
+  it('lets each address be dialled, and the second one be answered, within an attempt of twice the measured time', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 3_000 }), (addresses, measuredMs) => {
+        const attempt = Math.max(250, 2 * measuredMs);
+        const headStart = headStartMs(attempt, addresses, measuredMs);
+        expect((addresses - 1) * headStart).to.be.below(attempt);
+        if (addresses === 2) expect(headStart + measuredMs).to.be.below(attempt);
+      }),
+    );
   });
 });

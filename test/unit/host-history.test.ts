@@ -127,8 +127,10 @@ describe('a server that refuses the account', () => {
   const three = { '10.0.0.1': 4, '10.0.0.2': 4, '10.0.0.3': 4 };
 
   const dial = (history: HostHistory, addresses: Readonly<Record<string, number>>): void => {
-    history.dial(name);
-    for (const [address, family] of Object.entries(addresses)) history.found(address, family);
+    history.dial(
+      name,
+      Object.entries(addresses).map(([address, family]) => ({ address, family })),
+    );
   };
   const refuse = (history: HostHistory, address: string): boolean =>
     history.refused(name, new SaslRefusal('required'), address);

@@ -5,8 +5,8 @@ export const mutants = [
   {
     name: 'a certificate for another name is accepted',
     file: 'src/zookeeper/network.ts',
-    find: 'return tls.connect({ servername, ...source(), ...place });',
-    replace: 'return tls.connect({ servername, ...source(), ...place, checkServerIdentity: () => undefined });',
+    find: 'return tls.connect({ servername, ...secure, ...place });',
+    replace: 'return tls.connect({ servername, ...secure, ...place, checkServerIdentity: () => undefined });',
     tests: tests('contract/security/tls', 'whose server has another name'),
   },
   {
@@ -62,8 +62,8 @@ export const mutants = [
   {
     name: 'an address that this machine cannot reach must refuse too',
     file: 'src/zookeeper/host-history.ts',
-    find: '.some((family)',
-    replace: '.every((family)',
+    find: '.some(({ family })',
+    replace: '.every(({ family })',
     tests: tests('unit/host-history', 'family'),
   },
   {
