@@ -155,7 +155,7 @@ describe('the judge of a simulation', () => {
       const leases = new Leases(bench);
       const claim = bench.claim(1, {
         call: { leaseMs: 100 },
-        client: simClient({ process: { now: 0, stalledUntil: -1 } }),
+        client: simClient(),
       });
       bench.time = 1_000;
       const { process } = claim.owner.client as unknown as { process: { now: number } };
