@@ -89,7 +89,7 @@ export class Owners {
     if (how === 'try') return this.settling.granted(owner, lock.tryAcquire(options), timeoutMs);
     if (abortAfterMs === undefined) return this.settling.granted(owner, lock.acquire(options), timeoutMs);
     const aborter = new AbortController();
-    const stop = owner.client.process.clock.after(abortAfterMs, () => aborter.abort(gaveUp));
+    const stop = owner.client.clock.after(abortAfterMs, () => aborter.abort(gaveUp));
     try {
       return await this.settling.granted(owner, lock.acquire({ ...options, signal: aborter.signal }), abortAfterMs);
     } finally {
@@ -123,7 +123,7 @@ export class Owners {
     const made = owner.client.lock(owner.lock, owner.library);
     if (made.is !== 'election') return;
     const aborter = new AbortController();
-    const { clock } = owner.client.process;
+    const { clock } = owner.client;
     clock.after(3 * owner.call.holdMs + 50, () => aborter.abort(gaveUp));
     const lead = {};
     let terms = 0;

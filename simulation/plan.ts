@@ -12,15 +12,6 @@ export interface Plan {
   readonly locks: readonly LockPlan[];
   /** In the order of their times. */
   readonly steps: readonly Step[];
-  /** Faults that strike right before or right behind a message, by its number. */
-  readonly strikes?: readonly Strike[];
-}
-
-export interface Strike {
-  readonly message: number;
-  readonly when: 'before' | 'behind';
-  /** `client` and `process` are those of the message. */
-  readonly fault: Fault;
 }
 
 export interface ProcessPlan {

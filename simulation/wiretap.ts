@@ -1,52 +1,52 @@
-import type { Link, Network } from '../src/zookeeper/network.ts';
-import { deletionsIn, repliesIn, requestsIn, sessionIn } from './frames.ts';
+import { FrameDecoder, type Frame, type Op } from '../lab/proxy/zk-frame.ts';
+import type { VirtualSocket } from '../lab/virtual/virtual-socket.ts';
+import { FrameSplitter } from '../lab/wire/record.ts';
 
-/** A network that lets a listener hear the watches of a client: what ends them, on either side. */
-export function tapped(network: Network, listener: WatchListener): Network {
-  return {
-    ...network,
-    connect: (...args) => {
-      const link = network.connect(...args);
-      tap(link, listener);
-      return link;
-    },
-  };
-}
-
-export interface WatchListener {
+export interface WireListener {
+  /** The client sends a transaction. */
+  readonly wrote: () => void;
   /** The client sends the deletion of a znode. */
   readonly deletes: (path: string, session: bigint) => void;
   /** The client gets the event of a znode's deletion. `isForgetting`: its request to remove the watch is unanswered. */
   readonly heard: (path: string, session: bigint, isForgetting: boolean) => void;
 }
 
-function tap(link: Link, { deletes, heard }: WatchListener): void {
-  const { write, on } = { write: link.write.bind(link), on: link.on.bind(link) as OnData };
-  let session: bigint | undefined;
+/** Lets a listener hear what a client sends and gets on a connection. It hears the answers before the client does. */
+export function tap(socket: VirtualSocket, { wrote, deletes, heard }: WireListener): void {
+  const decoder = new FrameDecoder(1);
+  const splitters = { client: new FrameSplitter(), server: new FrameSplitter() };
+  const decode = (from: Frame['from'], chunk: Buffer): Frame[] =>
+    splitters[from].push(chunk).map((bytes) => decoder.decode(from, bytes.subarray(4)));
+  let session = 0n;
   const forgetting = new Map<number, string>();
-  link.write = (chunk) => {
-    if (session !== undefined)
-      for (const { xid, type, path } of requestsIn(chunk as Buffer)) {
-        if (type === 'delete') deletes(path, session);
-        else forgetting.set(xid, path);
-      }
+  const write = socket.write.bind(socket) as (chunk: Buffer) => boolean;
+  socket.write = (chunk: Buffer): boolean => {
+    for (const { op, xid, path = '' } of decode('client', chunk)) {
+      if (transactions.has(op)) wrote();
+      if (op === 'delete') deletes(path, session);
+      else if (op === 'removeWatches') forgetting.set(xid, path);
+    }
     return write(chunk);
   };
-  // As `on` of the link, which has one listener of its data.
-  (link as { on: OnData }).on = (event, listener) =>
-    on(
-      event,
-      event !== 'data'
-        ? listener
-        : (chunk) => {
-            if (session === undefined) session = sessionIn(chunk);
-            else {
-              for (const path of deletionsIn(chunk)) heard(path, session, [...forgetting.values()].includes(path));
-              for (const xid of repliesIn(chunk)) forgetting.delete(xid);
-            }
-            listener(chunk);
-          },
-    );
+  socket.on('data', (chunk: Buffer) => {
+    for (const { op, xid, body, path = '' } of decode('server', chunk)) {
+      if (op === 'connect') session = body.readBigInt64BE(8);
+      else if (op !== 'watch') forgetting.delete(xid);
+      else if (body.readInt32BE(16) === deletedType) heard(path, session, [...forgetting.values()].includes(path));
+    }
+  });
 }
 
-type OnData = (event: string, listener: (chunk: Buffer) => void) => unknown;
+const transactions: ReadonlySet<Op> = new Set([
+  'create',
+  'delete',
+  'setData',
+  'setACL',
+  'check',
+  'multi',
+  'create2',
+  'createContainer',
+  'deleteContainer',
+  'createTTL',
+]);
+const deletedType = 2;

@@ -1,10 +1,10 @@
 import { Committed, commitOf, type Commit } from './committed.ts';
 import { voteOf } from './election.ts';
-import { Lane } from './lane.ts';
+import { Lane } from '../virtual/lane.ts';
 import type { Leadership } from './leadership.ts';
 import { Member, type MemberHost } from './member.ts';
 import type { ServerEnd } from './member-connection.ts';
-import type { Entry, ToPeer } from './messages.ts';
+import type { Entry } from './messages.ts';
 import type { EnsembleClock, Settings } from './settings.ts';
 
 /**
@@ -181,7 +181,9 @@ export class Ensemble implements MemberHost {
   }
 
   #link(from: Member, to: Member): void {
-    from.lanes.set(to.id, new Lane<ToPeer>(this.#settings, (messages) => to.receive(messages)));
+    const { clock, delayMs } = this.#settings;
+    const at = (time: number, run: () => void) => clock.after(Math.max(0, time - clock.now()), run);
+    from.lanes.set(to.id, new Lane({ now: () => clock.now(), delayMs, at }));
   }
 
   #updateCuts(member: number): void {
@@ -194,7 +196,7 @@ export class Ensemble implements MemberHost {
 
   #setCut(from: number, to: number, isCut: boolean): void {
     const lane = this.#member(from).lanes.get(to);
-    if (lane) lane.isCut = isCut;
+    if (lane) lane.isHeld = isCut;
   }
 
   #member(id: number): Member {

@@ -8,7 +8,7 @@ import {
   type LockErrorCode,
 } from '../../src/index.ts';
 import { Random } from '../../lab/random.ts';
-import { surroundingsOf } from '../../lab/virtual/surroundings-of.ts';
+import { surroundingsOf } from '../../lab/virtual/surroundings.ts';
 import { VirtualProcess } from '../../lab/virtual/virtual-process.ts';
 import { phases } from '../../lab/virtual/agenda.ts';
 import type { VirtualMachine } from '../../lab/virtual/bridge.ts';
@@ -139,7 +139,7 @@ export class CaseRun implements AsyncDisposable {
   }
 
   #connect(whose: VirtualProcess, hosts: string, options: LockClientOptions): Promise<LockClient> {
-    const surroundings = surroundingsOf(whose, time, this.#random);
+    const surroundings = surroundingsOf(whose, machine, this.#random);
     return LockClient.connectIn(surroundings, hosts, { retryPolicy: retryForever(20), ...options });
   }
 

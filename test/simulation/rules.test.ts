@@ -155,7 +155,7 @@ describe('the judge of a simulation', () => {
       const leases = new Leases(bench);
       const claim = bench.claim(1, {
         call: { leaseMs: 100 },
-        client: simClient({ process: { now: 0, stalledUntil: -1 } }),
+        client: simClient(),
       });
       bench.time = 1_000;
       const { process } = claim.owner.client as unknown as { process: { now: number } };
@@ -253,7 +253,8 @@ describe('the judge of a simulation', () => {
 
   describe('of idle clients', () => {
     const queue = [{ path: '/locks/a', is: 'mutex' }] as const;
-    const client = (its: object) => simClient({ client: { isClosing: false, session: { id: 3n, znodes: 1 } }, ...its });
+    const client = (its: object) =>
+      simClient({ client: { host: { isClosing: false }, session: { id: 3n, znodes: 1 } }, ...its });
 
     function waiting(places: readonly bigint[]): Quiet {
       bench.time = 0;
@@ -272,7 +273,7 @@ describe('the judge of a simulation', () => {
     }
 
     it('tells a transaction of a client that has nothing', () => {
-      const its = { client: { isClosing: false, session: { id: 3n, znodes: 0 } } };
+      const its = { client: { host: { isClosing: false }, session: { id: 3n, znodes: 0 } } };
       expect(judged(waiting([]), { ...its, idleSince: 2 })).to.deep.equal([]);
       expect(judged(waiting([]), its)).to.deep.equal(['I10']);
     });
@@ -280,7 +281,7 @@ describe('the judge of a simulation', () => {
     it('counts from the moment when the client learns that its last znode is gone', () => {
       const quiet = waiting([3n]);
       const session = { id: 3n, znodes: 1 };
-      const one = client({ client: { isClosing: false, session } });
+      const one = client({ client: { host: { isClosing: false }, session } });
       const wrote = (): readonly string[] => {
         quiet.wrote(one);
         quiet.look([one]);
@@ -297,7 +298,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('accepts it from a client that opens a new session after an outage', () => {
-      const its = { isClosing: false, session: { id: 3n, znodes: 0 } };
+      const its = { host: { isClosing: false }, session: { id: 3n, znodes: 0 } };
       expect(judged(waiting([]), { client: { ...its, state: 'lost' } })).to.deep.equal([]);
       expect(judged(waiting([]), { client: { ...its, state: 'reconnected' } })).to.deep.equal(['I10']);
     });
@@ -317,7 +318,9 @@ describe('the judge of a simulation', () => {
       bench.znodes.delete(znode(1));
       quiet.changed([], [znode(1)]);
       expect(judged(quiet, { open: 1, waits: 1 })).to.deep.equal([]);
-      expect(judged(quiet, { open: 1, waits: 1, client: { session: { id: 5n, znodes: 1 } } })).to.deep.equal(['I10']);
+      expect(
+        judged(quiet, { open: 1, waits: 1, client: { host: { isClosing: false }, session: { id: 5n, znodes: 1 } } }),
+      ).to.deep.equal(['I10']);
     });
   });
 

@@ -1,9 +1,10 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
 import type { Ensemble } from '../../ensemble/ensemble.ts';
 import type { VirtualMachine } from '../../virtual/bridge.ts';
 import type { VirtualProcess } from '../../virtual/virtual-process.ts';
+import { VirtualServer } from '../../virtual/virtual-server.ts';
+import type { VirtualSocket } from '../../virtual/virtual-socket.ts';
 import { fourLetterWord } from '../four-letter-word.ts';
-import { listen } from '../free-port.ts';
 import type { ZooKeeperServer } from '../local-zookeeper.ts';
 
 /** The member of an ensemble, and the machine that reaches it. */
@@ -21,8 +22,8 @@ export class VirtualMember implements ZooKeeperServer {
   readonly connectString: string;
   readonly secureConnectString: string;
   readonly #place: MemberPlace;
-  readonly #sockets = new Set<Socket>();
-  #listener: Server | undefined;
+  readonly #sockets = new Set<VirtualSocket>();
+  #listener: VirtualServer | undefined;
   #hasRun = false;
 
   constructor(place: MemberPlace) {
@@ -41,13 +42,16 @@ export class VirtualMember implements ZooKeeperServer {
   }
 
   async start(): Promise<void> {
+    if (this.#listener) return;
     const { machine, whose, ensemble, id } = this.#place;
     if (this.#hasRun) ensemble.restart(id);
     this.#hasRun = true;
-    await machine.time.as(whose, () => {
-      this.#listener = createServer((socket) => this.#accept(socket));
-      return listen(this.#listener, this.port);
-    });
+    const listener = machine.time.as(
+      whose,
+      () => new VirtualServer(machine.network, {}, (socket) => this.#accept(socket)),
+    );
+    this.#listener = listener.listen(this.port, '127.0.0.1');
+    await once(listener, 'listening');
   }
 
   async kill(): Promise<void> {
@@ -84,7 +88,7 @@ export class VirtualMember implements ZooKeeperServer {
     return this.stop();
   }
 
-  #accept(socket: Socket): void {
+  #accept(socket: VirtualSocket): void {
     const { ensemble, id } = this.#place;
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket)).on('error', () => undefined);
