@@ -37,6 +37,7 @@ export class SimClient {
   /** The timers of the library that are still to fire. */
   timers = 0;
   readonly #sockets = new Set<VirtualSocket>();
+  readonly #late = new Set<VirtualSocket>();
   readonly #locks = new Map<LockPlan, SimLock>();
   readonly #options: SimClientOptions;
 
@@ -67,6 +68,11 @@ export class SimClient {
   /** The connections that it has not ended. */
   get openSockets(): VirtualSocket[] {
     return [...this.#sockets].filter(({ destroyed }) => !destroyed);
+  }
+
+  /** Those of its connections that were given up before a session was granted, and close that session. */
+  get lateSockets(): VirtualSocket[] {
+    return this.openSockets.filter((socket) => this.#late.has(socket));
   }
 
   /** A lock was used, or the connection has changed. */
@@ -116,7 +122,12 @@ export class SimClient {
     const { wrote, deletes, heard } = this.#options;
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
-    tap(socket, { wrote: () => wrote(this), deletes, heard: (...event) => heard(this, ...event) });
+    tap(socket, {
+      wrote: () => wrote(this),
+      deletes,
+      gaveUp: () => this.#late.add(socket),
+      heard: (...event) => heard(this, ...event),
+    });
     return socket;
   }
 

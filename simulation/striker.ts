@@ -104,6 +104,9 @@ export class Striker {
       case 'expire':
         this.#expire(client);
         return;
+      case 'throttle':
+        if (client.client) this.#world.servers.ensemble.throttle(client.client.session.id, fault.requests);
+        return;
       case 'force':
       case 'revoke':
         this.#ask(fault, client);
@@ -113,21 +116,33 @@ export class Striker {
   #strikeServer({ member, how, forMs }: Extract<Fault, { do: 'server' }>): void {
     const { ensemble, servers } = this.#world.servers;
     const target = member % this.#plan.members;
-    if (how === 'crash') {
-      void servers[target]?.kill();
-      this.#during(forMs, () => void servers[target]?.start());
-    } else if (how === 'cut') {
-      ensemble.cut(target);
-      this.#during(forMs, () => ensemble.heal(target));
-    } else {
-      const deposed = ensemble.depose();
-      if (deposed !== undefined) this.#during(forMs, () => ensemble.heal(deposed));
+    switch (how) {
+      case 'crash':
+        void servers[target]?.kill();
+        this.#during(forMs, () => void servers[target]?.start());
+        return;
+      case 'cut':
+        ensemble.cut(target);
+        this.#during(forMs, () => ensemble.heal(target));
+        return;
+      case 'slow':
+        this.#during(forMs, ensemble.slowDown(target, this.#plan.sessionTimeoutMs / 8));
+        return;
+      case 'stop':
+        servers[target]?.pause();
+        this.#during(forMs, () => servers[target]?.resume());
+        return;
+      case 'depose': {
+        const deposed = ensemble.depose();
+        if (deposed !== undefined) this.#during(forMs, () => ensemble.heal(deposed));
+      }
     }
   }
 
-  #block({ process, member, how, forMs }: Extract<Fault, { do: 'block' }>): void {
+  #block({ process, member, how, isForNew, forMs }: Extract<Fault, { do: 'block' }>): void {
     const port = this.#portOf(member);
     this.#during(forMs, this.#world.machine.network.block(this.#process(process), port, how));
+    if (isForNew) return;
     for (const socket of this.#socketsOf(this.#process(process))) {
       if (socket.remotePort !== port) continue;
       const lanes = [socket.arrivals, socket.peer?.arrivals];

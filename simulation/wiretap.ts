@@ -7,32 +7,38 @@ export interface WireListener {
   readonly wrote: () => void;
   /** The client sends the deletion of a znode. */
   readonly deletes: (path: string, session: bigint) => void;
+  /** The client gives the connection up before a session is granted: it asks the server to close that session. */
+  readonly gaveUp: () => void;
   /** The client gets the event of a znode's deletion. `isForgetting`: its request to remove the watch is unanswered. */
   readonly heard: (path: string, session: bigint, isForgetting: boolean) => void;
 }
 
 /** Lets a listener hear what a client sends and gets on a connection. It hears the answers before the client does. */
-export function tap(socket: VirtualSocket, { wrote, deletes, heard }: WireListener): void {
+export function tap(socket: VirtualSocket, { wrote, deletes, gaveUp, heard }: WireListener): void {
   const decoder = new FrameDecoder(1);
   const splitters = { client: new FrameSplitter(), server: new FrameSplitter() };
   const decode = (from: Frame['from'], chunk: Buffer): Frame[] =>
     splitters[from].push(chunk).map((bytes) => decoder.decode(from, bytes.subarray(4)));
   let session = 0n;
-  const forgetting = new Map<number, string>();
+  /** The newest request to remove the watches of a path. */
+  const forgetting = new Map<string, number>();
   const write = socket.write.bind(socket) as (chunk: Buffer) => boolean;
   socket.write = (chunk: Buffer): boolean => {
     for (const { op, xid, path = '' } of decode('client', chunk)) {
       if (transactions.has(op)) wrote();
+      if (op === 'closeSession' && session === 0n) gaveUp();
       if (op === 'delete') deletes(path, session);
-      else if (op === 'removeWatches') forgetting.set(xid, path);
+      else if (op === 'removeWatches') forgetting.set(path, xid);
     }
     return write(chunk);
   };
   socket.on('data', (chunk: Buffer) => {
-    for (const { op, xid, body, path = '' } of decode('server', chunk)) {
+    for (const { op, xid, body, err, path = '' } of decode('server', chunk)) {
       if (op === 'connect') session = body.readBigInt64BE(8);
-      else if (op !== 'watch') forgetting.delete(xid);
-      else if (body.readInt32BE(16) === deletedType) heard(path, session, [...forgetting.values()].includes(path));
+      else if (op !== 'watch') {
+        // A throttled request is sent again later.
+        if (forgetting.get(path) === xid && err !== throttledError) forgetting.delete(path);
+      } else if (body.readInt32BE(16) === deletedType) heard(path, session, forgetting.has(path));
     }
   });
 }
@@ -50,3 +56,4 @@ const transactions: ReadonlySet<Op> = new Set([
   'createTTL',
 ]);
 const deletedType = 2;
+const throttledError = -127;

@@ -6,7 +6,7 @@ import { VirtualNetwork } from '../lab/virtual/virtual-network.ts';
 import { VirtualProcess } from '../lab/virtual/virtual-process.ts';
 import { VirtualTime } from '../lab/virtual/virtual-time.ts';
 import { Judge } from './judge.ts';
-import { Owners } from './owners.ts';
+import { burstPath, Owners } from './owners.ts';
 import { isFault, type Call, type Close, type Plan, type ProcessPlan, type Step } from './plan.ts';
 import { Recorder } from './recorder.ts';
 import { Closed } from './rules/closed.ts';
@@ -53,7 +53,10 @@ export class World implements Struck {
     });
     this.herd = new Herd(this.judge, plan.locks);
     this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
-    this.#closed = new Closed(this.judge, ({ openSockets }) => openSockets.length);
+    this.#closed = new Closed(this.judge, ({ openSockets, lateSockets }) => ({
+      open: openSockets.length,
+      late: lateSockets.length,
+    }));
     this.owners = new Owners(this.judge, plan.locks);
     this.striker = new Striker(plan, this);
     this.#listen();
@@ -71,6 +74,7 @@ export class World implements Struck {
     client.open += 1;
     const begin = (): void => {
       if (step.do === 'call') this.#call(step, client);
+      else if (step.do === 'burst') this.owners.burst(step, client);
       else this.#close(step, client);
       client.open -= 1;
     };
@@ -87,10 +91,12 @@ export class World implements Struck {
   /** The znodes of all locks. */
   leftovers(): string[] {
     const committed = this.servers.ensemble.committed();
-    return this.#plan.locks
-      .flatMap((lock) =>
-        foldersOf(lock).flatMap((folder) => committed.children(folder).map((name) => `${folder}/${name}`)),
-      )
+    const folders = [
+      ...this.#plan.locks.flatMap((lock) => foldersOf(lock)),
+      ...committed.children(burstPath).map((name) => `${burstPath}/${name}`),
+    ];
+    return folders
+      .flatMap((folder) => committed.children(folder).map((name) => `${folder}/${name}`))
       .filter((path) => committed.ownerOf(path) !== 0n);
   }
 

@@ -130,6 +130,10 @@ export class Member {
     this.lanes.get(peer.id)?.send(() => peer.receive(message));
   }
 
+  throttle(sessionId: bigint, requests: number): void {
+    this.#desk.throttle(sessionId, requests);
+  }
+
   flush(): void {
     this.#desk.flush();
   }

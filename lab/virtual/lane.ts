@@ -47,9 +47,14 @@ export class Lane {
 
   #deliver(): void {
     this.#cancel = undefined;
-    const next = this.#underWay.shift();
+    const now = this.#road.now();
+    const due = this.#underWay.splice(0, 1);
+    // The receiver did not run, or the lane was held: all that waits now is read in one go.
+    if (due[0] && due[0].at < now)
+      for (; (this.#underWay[0]?.at ?? Infinity) <= now;) due.push(...this.#underWay.splice(0, 1));
     this.#arm();
-    next?.arrive();
+    for (const { arrive } of due) arrive();
+    this.#road.arrived?.();
   }
 }
 
@@ -60,4 +65,6 @@ export interface Road {
   delayMs(): number;
   /** Calls `run` once, not before this time. Returns a function that cancels the call. */
   at(time: number, run: () => void): () => void;
+  /** Called after the messages that arrive in one go. */
+  arrived?(): void;
 }

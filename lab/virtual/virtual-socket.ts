@@ -37,6 +37,8 @@ export class VirtualSocket extends Duplex {
   #peer: VirtualSocket | undefined;
   /** The bytes that the peer has sent and that have not arrived yet. */
   #underWay = 0;
+  /** What has arrived in one go. */
+  readonly #unread: Buffer[] = [];
   #hasSentEnd = false;
   #whenConnected: (() => void)[] = [];
   #whenRead: (() => void) | undefined;
@@ -71,6 +73,7 @@ export class VirtualSocket extends Duplex {
       now: () => process.at,
       delayMs: () => network.delayMs(this.#serverPort, this.#place.address || (this.localAddress ?? '')),
       at: (time, run) => network.time.addAt(time, phases.socket, run, { whose: process, resource: this.#resource }),
+      arrived: () => this.#pushUnread(),
     });
   }
 
@@ -281,16 +284,24 @@ export class VirtualSocket extends Duplex {
     if (this.destroyed) return this.#tell((peer) => peer.#reset());
     this.bytesRead += bytes.length;
     this.#watchIdle();
-    this.push(bytes);
+    this.#unread.push(bytes);
+  }
+
+  /** As Node.js does: the process gets all that has arrived since it last ran in one chunk. */
+  #pushUnread(): void {
+    const chunks = this.#unread.splice(0);
+    if (chunks.length > 0 && !this.destroyed) this.push(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
   }
 
   #receiveEnd(): void {
+    this.#pushUnread();
     if (this.destroyed) return;
     this.push(null);
     this.read(0);
   }
 
   #reset(): void {
+    this.#pushUnread();
     if (!this.destroyed) this.destroy(errnoError('read', 'ECONNRESET'));
   }
 

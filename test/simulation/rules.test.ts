@@ -10,7 +10,7 @@ import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
 import { Revocations } from '../../simulation/rules/revocations.ts';
 import { Terms } from '../../simulation/rules/terms.ts';
-import { RuleBench, simClient, znode } from './support/rule-bench.ts';
+import { RuleBench, processAt, simClient, znode } from './support/rule-bench.ts';
 
 describe('the judge of a simulation', () => {
   let bench: RuleBench;
@@ -325,15 +325,19 @@ describe('the judge of a simulation', () => {
   });
 
   describe('of closed clients', () => {
+    const none = { open: 0, late: 0 };
+
     it('tells a hold that outlives the close', () => {
       const claim = bench.claim(1);
-      new Closed(bench, () => 0).closed(claim.owner.client, [claim]);
+      new Closed(bench, () => none).closed(claim.owner.client, [claim]);
       expect(bench.told).to.deep.equal(['close']);
     });
 
     for (const [what, left, connections] of [
-      ['timer', { timers: 1 }, 0],
-      ['connection', {}, 1],
+      ['timer', { timers: 1 }, none],
+      ['connection', {}, { open: 1, late: 0 }],
+      ['second timer beside that of a late connection', { timers: 2 }, { open: 1, late: 1 }],
+      ['second connection beside a late one', { timers: 1 }, { open: 2, late: 1 }],
     ] as const)
       it(`tells a ${what} that is left when its calls have ended`, () => {
         const client = simClient({ open: 1, ...left }) as { open: number } & ReturnType<typeof simClient>;
@@ -346,9 +350,24 @@ describe('the judge of a simulation', () => {
         expect(bench.told).to.deep.equal(['I9']);
       });
 
+    it('accepts a late connection for two seconds, and not longer', () => {
+      const process = processAt(0);
+      const client = simClient({ process, timers: 1 });
+      const closed = new Closed(bench, () => ({ open: 1, late: 1 }));
+      closed.closed(client, []);
+      const toldAt = (now: number): readonly string[] => {
+        process.now = now;
+        closed.look();
+        return bench.told;
+      };
+      expect(toldAt(0)).to.deep.equal([]);
+      expect(toldAt(2_000)).to.deep.equal([]);
+      expect(toldAt(2_001)).to.deep.equal(['I9']);
+    });
+
     it('tells a transaction after the end', () => {
       const client = simClient();
-      const closed = new Closed(bench, () => 0);
+      const closed = new Closed(bench, () => none);
       closed.closed(client, []);
       closed.wrote(client);
       closed.look();

@@ -25,6 +25,8 @@ export class VirtualMember implements ZooKeeperServer {
   readonly #sockets = new Set<VirtualSocket>();
   #listener: VirtualServer | undefined;
   #hasRun = false;
+  /** What the stopped process is to do when it goes on; undefined while it runs. */
+  #postponed: (() => void)[] | undefined;
 
   constructor(place: MemberPlace) {
     this.#place = place;
@@ -58,6 +60,7 @@ export class VirtualMember implements ZooKeeperServer {
     const listener = this.#listener;
     if (!listener) return;
     this.#listener = undefined;
+    this.#postponed = undefined;
     const closed = new Promise((resolve) => listener.close(resolve));
     this.#place.ensemble.crash(this.#place.id);
     for (const socket of this.#sockets) socket.destroy();
@@ -72,12 +75,19 @@ export class VirtualMember implements ZooKeeperServer {
     return this.wipe() as never;
   }
 
+  /** Its process does not run: it reads and writes nothing, and its kernel goes on accepting connections. */
   pause(): void {
-    throw new Error('A virtual member cannot be paused: stop the answers by a proxy');
+    this.#postponed ??= [];
+    for (const socket of this.#sockets) socket.pause();
+    this.#place.ensemble.cut(this.#place.id);
   }
 
   resume(): void {
-    this.pause();
+    const postponed = this.#postponed ?? [];
+    this.#postponed = undefined;
+    this.#place.ensemble.heal(this.#place.id);
+    for (const act of postponed) act();
+    for (const socket of this.#sockets) socket.resume();
   }
 
   stop(): Promise<void> {
@@ -92,14 +102,15 @@ export class VirtualMember implements ZooKeeperServer {
     const { ensemble, id } = this.#place;
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket)).on('error', () => undefined);
+    if (this.#postponed) socket.pause();
     socket.once('data', (first: Buffer) => {
       if (first.toString() === 'srvr') return void socket.end(`Mode: ${this.#mode}\n`);
       const listeners: ((chunk: Buffer) => void)[] = [];
       const isUp = ensemble.accept(id, {
-        write: (chunk) => void socket.write(chunk),
-        destroy: () => socket.destroySoon(),
+        write: (chunk) => this.#whenItRuns(() => void socket.write(chunk)),
+        destroy: () => this.#whenItRuns(() => socket.destroySoon()),
         onData: (listener) => void listeners.push(listener),
-        onClose: (listener) => void socket.once('close', listener),
+        onClose: (listener) => void socket.once('close', () => this.#whenItRuns(listener)),
       });
       if (!isUp) return void socket.destroy();
       for (const listener of listeners) {
@@ -107,6 +118,11 @@ export class VirtualMember implements ZooKeeperServer {
         socket.on('data', listener);
       }
     });
+  }
+
+  #whenItRuns(act: () => void): void {
+    if (this.#postponed) this.#postponed.push(act);
+    else act();
   }
 
   get #mode(): string {
