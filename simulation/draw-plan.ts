@@ -120,6 +120,6 @@ function drawFault(random: Random, mood: Mood): Fault {
     case 12:
       return { do: random.pick(['force', 'revoke']), client, lock: random.whole(mood.locks.length) };
     default:
-      return { do: 'server', member, how: random.pick(['crash', 'cut', 'depose']), forMs };
+      return { do: 'server', member, how: random.pick(['crash', 'cut', 'depose', 'slow', 'stop']), forMs };
   }
 }

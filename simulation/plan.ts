@@ -131,9 +131,15 @@ export type Fault =
   | {
       readonly do: 'server';
       readonly member: number;
-      readonly how: 'crash' | 'cut' | 'depose';
+      readonly how: ServerFault;
       readonly forMs: number;
     };
+
+/**
+ * `slow`: the member takes a part of the session timeout for each message of another member, as on a slow disk. `stop`:
+ * its process is stopped, and goes on later with all that has arrived meanwhile.
+ */
+export type ServerFault = 'crash' | 'cut' | 'depose' | 'slow' | 'stop';
 
 export function isFault(step: Step): step is Step & Fault {
   return step.do !== 'call' && step.do !== 'close';

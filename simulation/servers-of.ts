@@ -32,6 +32,7 @@ function ensembleOf({ members, tickTimeMs, mostDelayMs, locks }: Plan, agenda: A
       deleteZnode: (path) => void ensemble.deleteZnode(path),
       cut: (member) => ensemble.cut(member),
       heal: (member) => ensemble.heal(member),
+      slowDown: (member, byMs) => ensemble.slowDown(member, byMs),
       crash: (member) => ensemble.crash(member),
       restart: (member) => ensemble.restart(member),
       depose: () => ensemble.depose(),

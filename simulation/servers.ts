@@ -32,6 +32,8 @@ export interface ServerFaults {
   /** Cuts a member from all others, until `heal`. */
   cut(member: number): void;
   heal(member: number): void;
+  /** Each message between the member and the others takes longer by `byMs`, until the returned function is called. */
+  slowDown(member: number, byMs: number): () => void;
   crash(member: number): void;
   restart(member: number): void;
   /** Cuts the leader off. Another member is elected; the old leader goes on answering until it notices. Healed by `heal`. */

@@ -17,6 +17,8 @@ export class SimNetwork {
   onMessage: ((message: Message) => void) | undefined;
   servers: Servers | undefined;
   #connections = 0;
+  /** The members that do not run, each with the function that stops a new connection. */
+  readonly #stopped = new Map<number, (link: SimLink) => void>();
   /** The routes that are interrupted: nothing passes until they are healed. */
   readonly #blocked = new Map<string, 'refuses' | 'swallows'>();
 
@@ -47,6 +49,26 @@ export class SimNetwork {
 
   blockOf(process: SimProcess, member: number): 'refuses' | 'swallows' | undefined {
     return this.#blocked.get(`${process.name} ${member}`);
+  }
+
+  /**
+   * The member does not run: it reads and writes nothing, and its kernel goes on accepting connections. Returns a function
+   * that lets it go on with all that has arrived.
+   */
+  stop(member: number): () => void {
+    const releases: (() => void)[] = [];
+    const hold = (link: SimLink): void => void releases.push(link.hold({ toServer: true, toClient: true }));
+    for (const link of this.links) if (link.member === member) hold(link);
+    this.#stopped.set(member, hold);
+    return () => {
+      this.#stopped.delete(member);
+      for (const release of releases) release();
+    };
+  }
+
+  /** The other end of a new connection is in place. */
+  accepted(link: SimLink): void {
+    this.#stopped.get(link.member)?.(link);
   }
 
   /** The connections of one client that it has not ended. */
@@ -93,6 +115,8 @@ export class SimLink implements Link {
   #toServer: Direction = { lastAt: 0, isMute: false, held: undefined };
   #toClient: Direction = { lastAt: 0, isMute: false, held: undefined };
   #server: AcceptedEnd | undefined;
+  /** The chunks that have arrived and that the process has not read. */
+  readonly #unread: Buffer[] = [];
   #isClosed = false;
   /** True after the first message, the ConnectRequest. */
   #isAttached = false;
@@ -136,9 +160,8 @@ export class SimLink implements Link {
         return;
       }
       this.#server = end;
-      this.#pass('client', () => {
-        if (!this.destroyed) this.#listeners.connect?.();
-      });
+      this.#pass('client', () => this.#whenProcessRuns(() => this.#listeners.connect?.()));
+      this.#network.accepted(this);
     });
   }
 
@@ -162,15 +185,28 @@ export class SimLink implements Link {
   /** The server's process has written. */
   answer(chunk: Buffer): void {
     this.#send('client', () => {
-      if (!this.destroyed) this.#listeners.data?.(chunk);
+      this.#unread.push(chunk);
+      this.#whenProcessRuns(() => this.#read());
+    });
+  }
+
+  /** As Node.js does: the process reads all that has arrived since it last ran in one chunk. */
+  #read(): void {
+    const chunks = this.#unread.splice(0);
+    if (chunks.length > 0) this.#listeners.data?.(Buffer.concat(chunks));
+  }
+
+  /** The kernel keeps each event in its order while the process does not run. */
+  #whenProcessRuns(run: () => void): void {
+    const { agenda } = this.#network;
+    agenda.add(agenda.now, phases.socket, this.process, () => {
+      if (!this.destroyed) run();
     });
   }
 
   /** The server has closed the connection, after what it wrote. */
   serverEnds(): void {
-    this.#pass('client', () => {
-      if (!this.destroyed) this.#closeSoon();
-    });
+    this.#pass('client', () => this.#whenProcessRuns(() => this.#closeSoon()));
   }
 
   /** The connection breaks: what is under way in the given directions is lost, and both ends hear of it. */
@@ -181,11 +217,9 @@ export class SimLink implements Link {
     agenda.add(Math.max(agenda.now, this.#toServer.lastAt), phases.socket, undefined, () => this.#server?.ended());
     if (this.destroyed) return;
     const closesAt = Math.max(lost.toClient ? 0 : this.#toClient.lastAt, agenda.now + this.#delay());
-    agenda.add(closesAt, phases.socket, this.process, () => {
-      if (this.destroyed) return;
+    agenda.add(closesAt, phases.socket, undefined, () => {
       this.#toClient.isMute = true;
-      this.errored = new Error('read ECONNRESET');
-      this.#closeSoon();
+      this.#whenProcessRuns(() => this.#fail('read ECONNRESET'));
     });
   }
 
@@ -209,11 +243,12 @@ export class SimLink implements Link {
   }
 
   #refuse(): void {
-    this.#pass('client', () => {
-      if (this.destroyed) return;
-      this.errored = new Error('connect ECONNREFUSED');
-      this.#closeSoon();
-    });
+    this.#pass('client', () => this.#whenProcessRuns(() => this.#fail('connect ECONNREFUSED')));
+  }
+
+  #fail(message: string): void {
+    this.errored = new Error(message);
+    this.#closeSoon();
   }
 
   #closeSoon(): void {
@@ -243,7 +278,7 @@ export class SimLink implements Link {
     }
     const { agenda } = this.#network;
     direction.lastAt = Math.max(direction.lastAt, agenda.now + this.#delay());
-    agenda.add(direction.lastAt, phases.socket, to === 'client' ? this.process : undefined, () => {
+    agenda.add(direction.lastAt, phases.socket, undefined, () => {
       if (!direction.isMute) arrive();
     });
   }

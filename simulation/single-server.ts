@@ -37,6 +37,7 @@ export class SingleServer implements Servers {
       deleteZnode: (path) => this.#delete(path),
       cut: () => {},
       heal: () => {},
+      slowDown: () => () => {},
       depose: () => undefined,
       crash: () => {
         this.#isDown = true;

@@ -114,15 +114,31 @@ export class Striker {
   #strikeServer({ member, how, forMs }: Extract<Fault, { do: 'server' }>): void {
     const { faults } = this.#world.servers;
     const target = member % this.#plan.members;
-    if (how === 'crash') {
-      faults.crash(target);
-      this.#during(forMs, () => faults.restart(target));
-    } else if (how === 'cut') {
-      faults.cut(target);
-      this.#during(forMs, () => faults.heal(target));
-    } else {
-      const deposed = faults.depose();
-      if (deposed !== undefined) this.#during(forMs, () => faults.heal(deposed));
+    switch (how) {
+      case 'crash':
+        faults.crash(target);
+        this.#during(forMs, () => faults.restart(target));
+        return;
+      case 'cut':
+        faults.cut(target);
+        this.#during(forMs, () => faults.heal(target));
+        return;
+      case 'slow':
+        this.#during(forMs, faults.slowDown(target, this.#plan.sessionTimeoutMs / 8));
+        return;
+      case 'stop': {
+        const resume = this.#world.network.stop(target);
+        faults.cut(target);
+        this.#during(forMs, () => {
+          resume();
+          faults.heal(target);
+        });
+        return;
+      }
+      case 'depose': {
+        const deposed = faults.depose();
+        if (deposed !== undefined) this.#during(forMs, () => faults.heal(deposed));
+      }
     }
   }
 

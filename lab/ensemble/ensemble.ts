@@ -83,6 +83,20 @@ export class Ensemble implements MemberHost {
     this.#updateCuts(member);
   }
 
+  /**
+   * The member is slow, as on a slow disk: each message to it and from it takes longer by `byMs`. Returns a function that
+   * ends that for later messages.
+   */
+  slowDown(member: number, byMs: number): () => void {
+    const others = this.#members.filter(({ id }) => id !== member);
+    const lanes = others.flatMap(({ id, lanes: from }) => [from.get(member), this.#member(member).lanes.get(id)]);
+    const add = (moreMs: number): void => {
+      for (const lane of lanes) if (lane) lane.extraDelayMs += moreMs;
+    };
+    add(byMs);
+    return () => add(-byMs);
+  }
+
   /** Cuts one direction between two members, until `healLink`. */
   cutLink(from: number, to: number): void {
     this.#setCut(from, to, true);

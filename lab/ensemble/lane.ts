@@ -12,6 +12,8 @@ export class Lane<Message> {
   #times: number[] = [];
   #newestAt = 0;
   #isCut = false;
+  /** Added to the delay of each message that is sent from now on. */
+  extraDelayMs = 0;
   #cancel: CancelTimer | undefined;
 
   constructor(options: LaneOptions, receive: (messages: readonly Message[]) => void) {
@@ -30,7 +32,7 @@ export class Lane<Message> {
 
   send(message: Message): void {
     const { clock, delayMs } = this.#options;
-    this.#newestAt = Math.max(this.#newestAt, clock.now() + delayMs());
+    this.#newestAt = Math.max(this.#newestAt, clock.now() + delayMs() + this.extraDelayMs);
     this.#messages.push(message);
     this.#times.push(this.#newestAt);
     if (this.#cancel === undefined) this.#arm();
