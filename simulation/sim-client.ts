@@ -123,7 +123,7 @@ export class SimClient {
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
     tap(socket, {
-      wrote: () => wrote(this),
+      wrote: (isAgain) => wrote(this, isAgain),
       deletes,
       gaveUp: () => this.#late.add(socket),
       heard: (...event) => heard(this, ...event),
@@ -160,7 +160,7 @@ export interface SimClientOptions {
   readonly random: Random;
   readonly connectString: string;
   /** Called for each transaction that the client sends. */
-  readonly wrote: (client: SimClient) => void;
+  readonly wrote: (client: SimClient, isAgain: boolean) => void;
   readonly deletes: WireListener['deletes'];
   readonly heard: (client: SimClient, ...event: Parameters<WireListener['heard']>) => void;
   /** Called when the library asks a holder to release. */

@@ -135,8 +135,8 @@ export class World implements Struck {
       machine: this.machine,
       random,
       connectString: this.servers.connectString,
-      wrote: (client) => {
-        this.#quiet.wrote(client);
+      wrote: (client, isAgain) => {
+        if (!isAgain) this.#quiet.wrote(client);
         this.#closed.wrote(client);
       },
       deletes: (path, session) => this.herd.givesUp(path, session),
