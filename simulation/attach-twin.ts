@@ -1,4 +1,4 @@
-import type { SessionIdentity } from '../src/zookeeper/connection.ts';
+import type { SessionIdentity } from '../src/zookeeper/wire-session.ts';
 import type { SimNetwork } from './sim-network.ts';
 import type { SimProcess } from './sim-process.ts';
 
