@@ -12,7 +12,7 @@ export const mutants = [
   {
     name: 'a quiet session that grants after a write, without a new connection',
     file: 'src/zookeeper/proof-schedule.ts',
-    find: 'isBeating || deadlineAfterWrite(proof) - now >= timeoutMs / 2',
+    find: 'now < noAttachUntil || deadlineAfterAnswer(proof) - now >= enoughMs',
     replace: 'true',
     tests: tests('properties/session-clock-model', 'keeps each hold of a 4000 ms session alive'),
   },
@@ -24,7 +24,7 @@ export const mutants = [
     tests: tests(
       'unit/proof-schedule',
       'needs half of the timeout before a grant',
-      'needs a quarter of the timeout before a grant',
+      'needs a quarter of the timeout before a grant while',
     ),
   },
   {
