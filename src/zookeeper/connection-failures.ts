@@ -27,12 +27,13 @@ export class ConnectionFailures {
   }
 
   /** The connection has ended. A server that ends each connection on which it gets an operation gets it no more. */
-  ofConnection({ link, oldestUnanswered }: Pipeline, ended: Error | undefined): void {
+  ofConnection({ link, unanswered }: Pipeline, ended: Error | undefined): void {
     this.of(link.server, ended ?? new Error(`${link.server} closed the connection`));
-    if (oldestUnanswered === undefined || link.wasDropped || !this.#facts.traits.endedAt(oldestUnanswered)) return;
-    const consequence = consequences[oldestUnanswered] ?? 'Such requests fail. ZooKeeper 3.5 or later is needed';
+    const fatal = link.wasDropped ? undefined : this.#facts.traits.endedAt(unanswered);
+    if (fatal === undefined) return;
+    const consequence = consequences[fatal] ?? 'Such requests fail. ZooKeeper 3.5 or later is needed';
     this.#facts.warn(
-      `${link.server} ends each connection on which it gets the request ${oldestUnanswered}. ${consequence}`,
+      `${link.server} ends each connection on which it gets the request ${fatal}. ${consequence}`,
       undefined,
     );
   }

@@ -107,6 +107,11 @@ export class Connection {
     return this.#state.at === 'connected' ? this.#state.pipeline.unansweredSince : undefined;
   }
 
+  /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
+  get postponedSince(): number | undefined {
+    return this.#state.at === 'connected' ? this.#state.pipeline.postponedSince : undefined;
+  }
+
   /**
    * Sends a request on this connection, or fails it. No request is kept for a later connection, because it could be
    * executed long after its caller gave up. The requests that are made while `attach` exchanges the connections are the
@@ -258,7 +263,7 @@ export class Connection {
         },
         watchFired: (path, event) => listener.watchFired(path, event),
         refused: (why) => this.#refused(why, link),
-        idle: () => {
+        settled: () => {
           if (this.#state.at === 'connected') this.#state.second?.drained();
         },
         roomMade: () => listener.roomMade(),
@@ -271,8 +276,9 @@ export class Connection {
     const state = this.#state;
     if (state.at !== 'connected' || state.second !== second) return;
     state.pipeline.link.abandon();
+    const reads = state.pipeline.takeRepeatable();
     state.pipeline.fail(this.lastError);
-    this.#established(handshake, auth, second.heldBack);
+    this.#established(handshake, auth, [...reads, ...second.heldBack]);
   }
 
   /** The second connection failed. If the present one stands, it goes on. */

@@ -163,6 +163,11 @@ export class Session implements ConnectionListener {
     return this.#connection.unansweredSince;
   }
 
+  /** The time since which the overloaded server has put requests off; undefined if it puts none off now. */
+  get postponedSince(): number | undefined {
+    return this.#connection.postponedSince;
+  }
+
   /** The holds of this session now. */
   get holdings(): ReadonlySet<Holding> {
     return this.#holdings;
