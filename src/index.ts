@@ -13,7 +13,7 @@ export type { TlsOptions } from './client/tls-options.js';
 export type { LogDetails, Logger } from './client/logger.js';
 export type { LockEvent, LockEventBase, LockEventOfHold, LockKind } from './client/lock-event.js';
 export type { AclEntry } from './zookeeper/operations.js';
-export type { Credential } from './zookeeper/connection.js';
+export type { Credential } from './zookeeper/connection-options.js';
 export type { ConnectionState } from './client/connection-state.js';
 export {
   exponentialBackoff,

@@ -1,12 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import { systemClock } from '../../src/support/clock.ts';
 import { systemNetwork, type Link, type Network } from '../../src/zookeeper/network.ts';
-import {
-  Connection,
-  type ConnectionListener,
-  type ConnectionOptions,
-  type UnansweredAttempt,
-} from '../../src/zookeeper/connection.ts';
+import { Connection } from '../../src/zookeeper/connection.ts';
+import type { ConnectionListener, UnansweredAttempt } from '../../src/zookeeper/connection-listener.ts';
+import type { ConnectionOptions } from '../../src/zookeeper/connection-options.ts';
 import type { Operation, WatchEventType } from '../../src/zookeeper/operations.ts';
 import type { Reply } from '../../src/zookeeper/replies.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
 import { askApplication } from '../support/no-context.js';
 import { expected, expectedKind, isPlainObject } from '../support/validate.js';
-import type { Credential } from '../zookeeper/connection.js';
+import type { Credential } from '../zookeeper/connection-options.js';
 import { openAcl, type AclEntry } from '../zookeeper/operations.js';
 import { validatePath } from '../zookeeper/path.js';
 

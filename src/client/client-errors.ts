@@ -1,4 +1,4 @@
-import type { Credential } from '../zookeeper/connection.js';
+import type { Credential } from '../zookeeper/connection-options.js';
 import { describeHosts, type ConnectString } from '../zookeeper/connect-string.js';
 import { errorText } from '../support/error-text.js';
 import { LockError } from '../support/lock-error.js';

@@ -1,5 +1,5 @@
 import { askApplication } from '../support/no-context.js';
-import type { Credential } from '../zookeeper/connection.js';
+import type { Credential } from '../zookeeper/connection-options.js';
 import { openAcl } from '../zookeeper/operations.js';
 import { checkAuth, checkedAcl, type AclProvider, type CheckedAcl, type OtherIdentities } from './access-rights.js';
 import { checkedLog, type ClientLog, type Logger } from './logger.js';

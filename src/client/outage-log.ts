@@ -121,9 +121,10 @@ export class OutageLog {
   /** The time since the last answer, and the reason. Undefined while no answer is owed. */
   silence(session: Session): Silence | undefined {
     if (session.isConnected) {
-      const since = session.unansweredSince;
+      const { postponedSince, unansweredSince: since = postponedSince } = session;
       if (since === undefined) return undefined;
-      const why = `${session.server} is connected, but does not answer`;
+      const trouble = postponedSince === undefined ? 'does not answer' : 'is overloaded and puts requests off';
+      const why = `${session.server} is connected, but ${trouble}`;
       return { forMs: this.#clock.now() - since, why, cause: new Error(why) };
     }
     return this.#outageOf(session);

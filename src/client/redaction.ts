@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { isPlainObject } from '../support/validate.js';
-import type { Credential } from '../zookeeper/connection.js';
+import type { Credential } from '../zookeeper/connection-options.js';
 import type { SaslAccount } from '../zookeeper/digest-md5.js';
 
 /**

@@ -1,7 +1,7 @@
 import { join } from '../zookeeper/path.js';
 import { watchZnode } from '../zookeeper/watch-znode.js';
 import type { Session } from '../zookeeper/session.js';
-import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { Grant } from './grant.js';
 import { rememberHolder, seenIn } from './known-holder.js';
 import { LockTimeoutError } from './lock-errors.js';
@@ -339,7 +339,7 @@ export class Attempt {
     if (this.#needsProof()) this.#node.watch.plant();
     while (!session.isEnded && this.#needsProof()) {
       if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };
-      if (await session.whenConnected(this.#deadline)) await session.prove(this.#node).catch(ignore);
+      if (await session.whenConnected(this.#deadline)) await session.prove(this.#node).catch(unlessUnknown);
       if (this.#needsProof()) await this.#deadline.sleep(session.proofPauseMs);
     }
     this.#deadline.check();
@@ -359,6 +359,11 @@ export class Attempt {
   #needsProof(): boolean {
     return !this.#node.session.hasTimeToGrant;
   }
+}
+
+/** A lost proof is made again on the next connection. A server that does not know the request will never prove anything. */
+function unlessUnknown(error: unknown): void {
+  if (isZooKeeperError(error, 'UNIMPLEMENTED')) throw error;
 }
 
 /** The options of one attempt, in which it differs from other attempts on the same lock. */
@@ -393,7 +398,3 @@ export interface Waiting extends ZnodesBefore {
 }
 
 export type Step = Outcome | Waiting;
-
-function ignore(): void {
-  // A failed proof also shows as a change of the session's state.
-}

@@ -1,5 +1,6 @@
 import zookeeper from 'node-zookeeper-client';
-import type { Credential, SessionIdentity } from './connection.js';
+import type { Credential } from './connection-options.js';
+import type { SessionIdentity } from './wire-session.js';
 
 /**
  * The messages that open a connection, in the encoding of node-zookeeper-client. This is the only file that depends on

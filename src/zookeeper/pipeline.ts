@@ -24,12 +24,15 @@ export class Pipeline implements LinkUser {
   readonly #unwritten = new Writer();
   readonly #unsent = new RequestLanes();
   readonly #window = new FlowWindow();
+  /** The requests that an overloaded server wants again later. */
   readonly #postponed = new Map<Call, CancelTimer>();
   #isWriteDue = false;
   /** The ping that the server has not answered yet. */
   #ping: WireRequest | undefined;
   #answeredAt = -Infinity;
   #isEnded = false;
+  /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
+  postponedSince: number | undefined;
   readonly link: ServerLink;
   readonly failure = 'A reply could not be read; reconnecting';
 
@@ -46,19 +49,14 @@ export class Pipeline implements LinkUser {
     return this.#isEnded;
   }
 
-  /** The operation whose answer has been due the longest. */
-  get oldestUnanswered(): string | undefined {
-    return this.#unanswered[0]?.call.operation.name;
+  /** The operations whose answers are due, the oldest first. */
+  get unanswered(): string[] {
+    return this.#unanswered.map(({ call }) => call.operation.name);
   }
 
   /** The number of requests that may be sent now. */
   get room(): number {
     return this.#unsent.isEmpty ? Math.max(0, this.#window.size - this.#unanswered.length) : 0;
-  }
-
-  /** True if no answer is due. */
-  get isIdle(): boolean {
-    return this.#unanswered.length === 0;
   }
 
   /**
@@ -73,8 +71,10 @@ export class Pipeline implements LinkUser {
 
   send(call: Call): void {
     const { name, path } = call.operation;
-    if (this.#options.traits.endsConnections(name)) call.caller.reject(new ZooKeeperError(unimplemented, name, path));
-    else if (this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
+    if (this.#options.traits.endsConnections(name)) {
+      const cause = new Error(`${this.link.server} ends each connection on which it gets the request ${name}`);
+      call.caller.reject(new ZooKeeperError(unimplemented, name, path, { cause }));
+    } else if (this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
     else this.#send(call);
   }
 
@@ -96,6 +96,19 @@ export class Pipeline implements LinkUser {
     const postponed = [...this.#postponed.keys()];
     this.#stopPostponing();
     return [...postponed, ...this.#unsent.takeAll()];
+  }
+
+  /** True if the answer to a request is due that must not be repeated. */
+  get owesChange(): boolean {
+    return this.#unanswered.some(({ call }) => !repeatable.has(call.operation.name));
+  }
+
+  /** The requests without an answer that may be sent again on another connection. The pipeline forgets them. */
+  takeRepeatable(): Call[] {
+    const calls = this.#unanswered.splice(0);
+    const taken = calls.filter(({ call }) => repeatable.has(call.operation.name));
+    this.#unanswered.push(...calls.filter((call) => !taken.includes(call)));
+    return taken.map(({ call }) => call);
   }
 
   /** Rejects all requests with CONNECTION_LOSS. */
@@ -130,7 +143,7 @@ export class Pipeline implements LinkUser {
 
   chunkEnded(): void {
     this.#fillWindow();
-    if (this.isIdle) this.#listener.idle();
+    if (!this.owesChange) this.#listener.settled();
     if (this.room > 0) this.#listener.roomMade();
   }
 
@@ -210,6 +223,7 @@ export class Pipeline implements LinkUser {
       this.#postpone(request.call);
       return;
     }
+    if (request.call.timesPostponed !== undefined) this.postponedSince = undefined;
     if (error !== 0) {
       this.#listener.answered(operation, sentAt, error);
       request.fail(error);
@@ -229,6 +243,7 @@ export class Pipeline implements LinkUser {
   /** The overloaded server has not executed the request, and asks for it again later. */
   #postpone(call: Call): void {
     const { clock, random } = this.#options;
+    this.postponedSince ??= clock.now();
     const times = call.timesPostponed ?? 0;
     call.timesPostponed = times + 1;
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
@@ -287,8 +302,8 @@ export interface PipelineListener {
   watchFired(path: string, event: WatchEventType): void;
   /** The server refuses this client's account. */
   refused(why: SaslRefusal): void;
-  /** A chunk of the link was read, and no answer is due. */
-  idle(): void;
+  /** A chunk of the link was read, and no answer is due to a request that must not be repeated. */
+  settled(): void;
   /** A chunk of the link was read, and further requests may be sent at once. */
   roomMade(): void;
   ended(pipeline: Pipeline, error: Error | undefined): void;
@@ -333,8 +348,11 @@ const throttledError = -127;
 const unimplemented = -6;
 
 const firstPauseMs = 50;
-const longestPauseMs = 2_000;
+const longestPauseMs = 500;
 
 const noChroot = Buffer.alloc(0);
+
+/** They change nothing, and their watches are in the SetWatches of the next connection. */
+const repeatable: ReadonlySet<string> = new Set(['exists', 'getData', 'getChildren2', 'sync']);
 
 const eventTypes: Partial<Record<number, WatchEventType>> = { 1: 'created', 2: 'deleted', 3: 'changed', 4: 'children' };

@@ -1,4 +1,4 @@
-import { deadlineAfterWrite, deadlineOf, type SessionProof } from './session-clock.js';
+import { deadlineAfterAnswer, deadlineOf, type SessionProof } from './session-clock.js';
 
 /**
  * When a session proves that it lives, without I/O and timers. A heartbeat is a quorum write, so it costs the servers a
@@ -51,15 +51,13 @@ export function firstBeatAt({ beatAt }: ProofSchedule, now: number, timeoutMs: n
 export function beforeGrant({ beatAt, noAttachUntil }: ProofSchedule, proof: SessionProof, now: number): BeforeGrant {
   const { timeoutMs } = proof;
   const isBeating = now < beatAt + timeoutMs / heartbeatsPerTimeout + timeoutMs / mostLateOfTimeout;
-  if (deadlineOf(proof) - now >= timeoutMs / (isBeating ? 4 : 2)) return 'nothing';
-  if (now < noAttachUntil) return 'write';
-  return isBeating || deadlineAfterWrite(proof) - now >= timeoutMs / 2 ? 'write' : 'attach';
+  const enoughMs = timeoutMs / (isBeating ? 4 : 2);
+  if (deadlineOf(proof) - now >= enoughMs) return 'nothing';
+  // Heartbeats that were held up go on, and give their proof only half a timeout later. An attach takes some round trips.
+  return now < noAttachUntil || deadlineAfterAnswer(proof) - now >= enoughMs ? 'write' : 'attach';
 }
 
-/**
- * `write`: the answer to a quorum write on this connection, or to the heartbeats that go on. `attach`: only a new
- * connection gives the proof soon.
- */
+/** `write`: the next answers on this connection give the proof. `attach`: only a new connection gives it soon. */
 export type BeforeGrant = 'nothing' | 'write' | 'attach';
 
 const heartbeatsPerTimeout = 6;

@@ -5,8 +5,8 @@ import type { Call } from './replies.js';
 
 /**
  * A second connection to the server of the session, which is to take the place of the first one. Until the second link
- * is made, TLS and a Kerberos ticket included, requests go on over the first one. Then the requests in flight are
- * answered, new ones are held back, and the ConnectRequest goes out. The server ends the first connection itself when
+ * is made, TLS and a Kerberos ticket included, requests go on over the first one. Then the writes in flight are answered,
+ * new requests are held back, and the ConnectRequest goes out. The server ends the first connection itself when
  * it reads that request.
  */
 export class SecondLink {
@@ -60,7 +60,7 @@ export class SecondLink {
   #drain(): void {
     this.#state = 'draining';
     this.heldBack.unshift(...this.#first.takeUnsent());
-    if (this.#first.isIdle) this.#ask();
+    if (!this.#first.owesChange) this.#ask();
     else this.#cancelDrain = this.#clock.after(this.#drainMs, () => this.drained());
   }
 

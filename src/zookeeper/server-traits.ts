@@ -5,7 +5,8 @@
 export class ServerTraits {
   readonly #now: () => number;
   #suspect: { readonly operation: string; readonly times: number } | undefined;
-  readonly #fatal = new Map<string, number>();
+  readonly #fatal = new Map<string, Fatal>();
+  readonly #answered = new Set<string>();
   #otherSessions = 0;
   /** True if a connection was answered with another session than the one that was to be resumed. */
   forgetsSessions = false;
@@ -15,30 +16,35 @@ export class ServerTraits {
   }
 
   /**
-   * The server ended a connection while this operation was the oldest without an answer. Returns true if that was the
-   * third time in a row: the server ends each connection on which it gets the operation.
+   * The server ended a connection while these operations had no answer, the oldest first. The suspect is one that no
+   * server has ever answered: the first of those that some servers lack, or else the newest. Returns the suspect if it was so three times in a row: the servers
+   * end each connection on which they get it.
    */
-  endedAt(operation: string): boolean {
+  endedAt(operations: readonly string[]): string | undefined {
+    const unknown = operations.filter((each) => !this.#answered.has(each));
+    const operation = unknown.find((each) => oftenMissing.has(each)) ?? unknown.at(-1) ?? operations[0];
+    if (operation === undefined) return undefined;
     const times = this.#suspect?.operation === operation ? this.#suspect.times + 1 : 1;
     this.#suspect = { operation, times };
-    if (times < enoughTimes) return false;
+    if (times < enoughTimes) return undefined;
     this.#suspect = { operation, times: enoughTimes - 1 };
-    const isNew = !this.#fatal.has(operation);
-    this.#fatal.set(operation, this.#now());
-    return isNew;
+    const before = this.#fatal.get(operation);
+    const pauseMs = before ? Math.min(before.pauseMs * 2, longestPauseMs) : firstPauseMs;
+    this.#fatal.set(operation, { until: this.#now() + pauseMs, pauseMs });
+    return before ? undefined : operation;
   }
 
   /** A server answered the operation. */
   answered(operation: string): void {
     if (this.#suspect?.operation === operation) this.#suspect = undefined;
+    this.#answered.add(operation);
     if (this.#fatal.size > 0) this.#fatal.delete(operation);
   }
 
   /** True if the operation must not be sent. Once in a while it is tried again, because servers are upgraded. */
   endsConnections(operation: string): boolean {
-    if (this.#fatal.size === 0) return false;
-    const knownSince = this.#fatal.get(operation);
-    return knownSince !== undefined && this.#now() - knownSince < tryAgainMs;
+    const fatal = this.#fatal.size > 0 ? this.#fatal.get(operation) : undefined;
+    return fatal !== undefined && this.#now() < fatal.until;
   }
 
   /** A server resumed the session. */
@@ -60,5 +66,23 @@ export class ServerTraits {
   }
 }
 
+/** An operation that ends connections. Times in monotonic milliseconds. */
+interface Fatal {
+  /** The operation is not sent before this time. */
+  readonly until: number;
+  readonly pauseMs: number;
+}
+
+/** Operations that are missing in older servers, in ClickHouse Keeper, or in filters. */
+const oftenMissing: ReadonlySet<string> = new Set([
+  'create2',
+  'createContainer',
+  'multi',
+  'setWatches',
+  'removeWatches',
+  'addWatch',
+]);
+
 const enoughTimes = 3;
-const tryAgainMs = 60_000;
+const firstPauseMs = 10_000;
+const longestPauseMs = 600_000;

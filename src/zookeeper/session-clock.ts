@@ -95,10 +95,10 @@ export function deadlineOf(proof: SessionProof): number {
   return proof.provenAt === -Infinity ? -Infinity : proof.provenAt + proof.timeoutMs * (1 - marginOfTimeout);
 }
 
-/** The deadline if a quorum write on the present connection were answered now. */
-export function deadlineAfterWrite(proof: SessionProof): number {
-  const { connectSentAt = -Infinity } = proof;
-  return deadlineOf({ ...proof, provenAt: Math.max(proof.provenAt, connectSentAt) });
+/** The deadline if a quorum write on the present connection, and a sync behind it, were answered now. */
+export function deadlineAfterAnswer(proof: SessionProof): number {
+  const { connectSentAt = -Infinity, relayed } = proof;
+  return deadlineOf({ ...proof, provenAt: Math.max(proof.provenAt, connectSentAt, relayed?.sentAt ?? -Infinity) });
 }
 
 /**

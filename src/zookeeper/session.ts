@@ -2,13 +2,10 @@ import { inNoContext } from '../support/no-context.js';
 import { Admission } from './admission.js';
 import { attemptMs } from './attempt-time.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
-import {
-  Connection,
-  type ConnectionListener,
-  type ConnectionOptions,
-  type SessionIdentity,
-  type UnansweredAttempt,
-} from './connection.js';
+import { Connection } from './connection.js';
+import type { ConnectionListener, UnansweredAttempt } from './connection-listener.js';
+import type { ConnectionOptions } from './connection-options.js';
+import type { SessionIdentity } from './wire-session.js';
 import { Companions } from '../support/companions.js';
 import { Listeners } from '../support/listeners.js';
 import { waitBefore, type Deadline } from '../support/deadline.js';
@@ -164,6 +161,11 @@ export class Session implements ConnectionListener {
   /** The time since which the connected server owes an answer; undefined if it owes none. Monotonic milliseconds. */
   get unansweredSince(): number | undefined {
     return this.#connection.unansweredSince;
+  }
+
+  /** The time since which the overloaded server has put requests off; undefined if it puts none off now. */
+  get postponedSince(): number | undefined {
+    return this.#connection.postponedSince;
   }
 
   /** The holds of this session now. */

@@ -1,6 +1,6 @@
 import { isProven, overdueAt, type Life } from './life.js';
 
-/** What the connection owes. */
+/** The answer that is due on the connection. */
 export interface Owed {
   /** The time since which the server owes an answer; undefined if it owes none. */
   readonly owedSince: number | undefined;

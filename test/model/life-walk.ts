@@ -148,7 +148,7 @@ export class LifeWalk {
       case 'drop':
         return { ...this.#feed({ ...world, isUp: false, requests: [] }, { is: 'cut' }) };
       case 'resume':
-        rule(life.holds === 0 || now < overdueAt(life), 'a hold is told of a connection after its deadline');
+        rule(life.holds === 0 || now < overdueAt(life), 'a connection counts after the deadline of a hold');
         return this.#feed(world, { is: 'resumed' });
       case 'end':
         rule(order.why !== 'lost' || now >= deadlineOf(life.proof), 'a hold is lost before its deadline');
@@ -178,7 +178,7 @@ function isUsed({ life, now, usedAt }: World): boolean {
   return life.holds > 0 || life.attach !== 'none' || now < usedAt + timeoutMs * 2;
 }
 
-/** What is true after each event. */
+/** The rules that hold after each event. */
 function check(world: World): void {
   const { life, now, requests, isPolling } = world;
   const { state } = life;

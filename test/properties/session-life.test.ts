@@ -26,7 +26,7 @@ const brokenRules: readonly { readonly name: string; readonly rules: Rules; read
   },
   {
     name: 'a connection after the deadline of a hold is told',
-    says: /after its deadline/,
+    says: /after the deadline of a hold/,
     rules: (life, fact, now) => {
       if (fact.is !== 'granted') return step(life, fact, now);
       const next = step({ ...life, holds: 0 }, fact, now);

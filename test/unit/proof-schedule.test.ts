@@ -37,13 +37,22 @@ describe('the schedule of the proofs', () => {
     expect(beforeGrant(unneeded, proof, 1e9)).to.equal('attach');
   });
 
-  it('needs a quarter of the timeout before a grant, or else a write, while heartbeats are sent', () => {
+  it('needs a quarter of the timeout before a grant while heartbeats are sent', () => {
     const schedule = { ...unneeded, beatAt: 7_000 };
     expect(beforeGrant(schedule, proof, 7_800)).to.equal('nothing');
-    expect(beforeGrant(schedule, proof, 7_801)).to.equal('write');
+    expect(beforeGrant(schedule, proof, 7_801)).to.equal('attach');
     // A heartbeat that is late by a twenty-fourth of the timeout counts as missing.
-    expect(beforeGrant(schedule, proof, 7_000 + 2_000 + 499)).to.equal('write');
-    expect(beforeGrant(schedule, proof, 7_000 + 2_000 + 500)).to.equal('attach');
+    const late = { ...unneeded, beatAt: 4_000 };
+    expect(beforeGrant(late, proof, 4_000 + 2_000 + 499)).to.equal('nothing');
+    expect(beforeGrant(late, proof, 4_000 + 2_000 + 500)).to.equal('attach');
+  });
+
+  it('needs no new connection if the next answer gives the proof', () => {
+    const relayed: SessionProof = { ...proof, relayed: { sentAt: 4_000, at: 8_000 } };
+    const schedule = { ...unneeded, beatAt: 8_000 };
+    expect(beforeGrant(schedule, relayed, 8_000)).to.equal('write');
+    // The proof is too old for that, as after a server that answered nothing for a while.
+    expect(beforeGrant(schedule, { ...relayed, relayed: { sentAt: 100, at: 8_000 } }, 8_000)).to.equal('attach');
   });
 
   it('needs only a write before a grant on a connection that was made just now', () => {

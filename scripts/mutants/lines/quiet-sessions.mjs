@@ -12,7 +12,7 @@ export const mutants = [
   {
     name: 'a quiet session that grants after a write, without a new connection',
     file: 'src/zookeeper/proof-schedule.ts',
-    find: 'isBeating || deadlineAfterWrite(proof) - now >= timeoutMs / 2',
+    find: 'now < noAttachUntil || deadlineAfterAnswer(proof) - now >= enoughMs',
     replace: 'true',
     tests: tests('properties/session-clock-model', 'keeps each hold of a 4000 ms session alive'),
   },
@@ -24,7 +24,7 @@ export const mutants = [
     tests: tests(
       'unit/proof-schedule',
       'needs half of the timeout before a grant',
-      'needs a quarter of the timeout before a grant',
+      'needs a quarter of the timeout before a grant while',
     ),
   },
   {
@@ -123,12 +123,25 @@ export const mutants = [
     tests: tests('behaviour/connection/quiet', 'proves itself on its second connection'),
   },
   {
-    name: 'a close that waits for the sync behind an attach',
+    name: 'an attach that goes on until the sync behind its proof',
     file: 'src/zookeeper/session-life.ts',
-    find: "{ do: life.state.at === 'connected' ? 'ask-to-close' : 'leave-if-empty' }",
-    replace:
-      "{ do: life.state.at !== 'connected' ? 'leave-if-empty' : life.attach === 'none' ? 'ask-to-close' : 'tell' }",
-    tests: tests('behaviour/connection/attach', 'before the sync behind its proof'),
+    find: "return life.attach === 'proving' ? withoutAttach(next) : still(next);",
+    replace: 'return still(next);',
+    tests: tests('properties/session-life', 'keeps its rules'),
+  },
+  {
+    name: 'a heartbeat of an earlier connection that sets the next one',
+    file: 'src/zookeeper/session-life.ts',
+    find: 'if (fact.epoch !== before.epoch) return still(before);',
+    replace: '',
+    tests: tests('properties/session-life', 'keeps its rules'),
+  },
+  {
+    name: 'a free lock that stays closed after a freeze, because heartbeats go on',
+    file: 'src/zookeeper/proof-schedule.ts',
+    find: 'now < noAttachUntil || deadlineAfterAnswer(proof) - now >= enoughMs',
+    replace: 'isBeating || now < noAttachUntil || deadlineAfterAnswer(proof) - now >= enoughMs',
+    tests: tests('unit/proof-schedule', 'needs a quarter of the timeout before a grant while'),
   },
   {
     name: 'a session without heartbeats while its waiter is next',

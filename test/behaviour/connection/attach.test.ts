@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
-import { closeSession, exists } from '../../../src/zookeeper/operations.ts';
+import { closeSession, exists, setData } from '../../../src/zookeeper/operations.ts';
 import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
@@ -12,7 +12,7 @@ import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-prox
 const sessionTimeoutMs = 12_000;
 
 /** Clients that no test has used yet. Their sessions become stale together, because that takes several seconds. */
-const mostTests = 14;
+const mostTests = 15;
 
 describe('a session that was quiet attaches anew', () => {
   const lab = labOfEachTest('attach', { server: 'own', client: 'none' });
@@ -121,10 +121,20 @@ describe('a session that was quiet attaches anew', () => {
     ]);
   });
 
-  it('after the requests in flight are answered', async () => {
-    once(proxy, answered('exists'), 'hold');
+  it('and asks on the new connection what was not answered on the old one, if that changes nothing', async () => {
+    once(proxy, answered('exists'), { delayUntil: proxy.seen(answered('connect')) });
     const asked = client.session.request(exists('/'));
-    await proxy.seen(answered('exists'));
+    await (await mutex.acquire()).release();
+    expect((await asked).value).to.have.property('czxid', 0n);
+    const reads = proxy.frames.filter((frame) => sent('exists')(frame) && frame.path === '/');
+    expect(reads.map(({ connection }) => connection)).to.have.members([1, 2]);
+    expect(states).to.deep.equal([]);
+  });
+
+  it('after the writes in flight are answered', async () => {
+    once(proxy, answered('setData'), 'hold');
+    const asked = client.session.request(setData(lab.path, Buffer.alloc(0)));
+    await proxy.seen(answered('setData'));
     const acquiring = mutex.acquire();
     await new Promise((resolve) => setImmediate(resolve));
     expect(connects()).to.equal(0);
@@ -135,10 +145,10 @@ describe('a session that was quiet attaches anew', () => {
     expect(states).to.deep.equal([]);
   });
 
-  it('without an answer to the requests in flight after a quarter of the timeout', async () => {
+  it('without an answer to the writes in flight after a quarter of the timeout', async () => {
     const ended = proxy.seen(answered('connect'));
-    once(proxy, answered('exists'), { delayUntil: ended });
-    const asked = rejection(client.session.request(exists('/')));
+    once(proxy, answered('setData'), { delayUntil: ended });
+    const asked = rejection(client.session.request(setData(lab.path, Buffer.alloc(0))));
     const startedAt = lab.now();
     const hold = await mutex.acquire();
     expect(lab.now() - startedAt).to.be.closeTo(sessionTimeoutMs / 4, 20);

@@ -1,0 +1,94 @@
+import type { ConnectionOptions } from './connection-options.js';
+import type { Handshake } from './handshake.js';
+import type { HostHistory } from './host-history.js';
+import type { Pipeline } from './pipeline.js';
+import type { SaslRefusal } from './sasl-handshake.js';
+import type { ServerTraits } from './server-traits.js';
+import { explainTls } from './tls-error.js';
+
+/** Why connections and attempts have ended: kept for the errors that a user sees, and judged. */
+export class ConnectionFailures {
+  readonly #options: ConnectionOptions;
+  readonly #facts: FailureFacts;
+  readonly #createdAt: number;
+  /** The reason why the last connection or attempt ended. */
+  last: unknown;
+
+  constructor(options: ConnectionOptions, facts: FailureFacts) {
+    this.#options = options;
+    this.#facts = facts;
+    this.#createdAt = options.clock.now();
+  }
+
+  /** The attempt has ended before the session could be used. */
+  ofAttempt({ link, wasAccepted }: Handshake, ended: Error | undefined, isNewSession: boolean): void {
+    const error = ended ?? new Error(`${link.server} closed the connection${this.#guess(isNewSession)}`);
+    this.of(link.server, this.#options.tls ? explainTls(error, link.host, wasAccepted) : error);
+  }
+
+  /** The connection has ended. A server that ends each connection on which it gets an operation gets it no more. */
+  ofConnection({ link, unanswered }: Pipeline, ended: Error | undefined): void {
+    this.of(link.server, ended ?? new Error(`${link.server} closed the connection`));
+    const fatal = link.wasDropped ? undefined : this.#facts.traits.endedAt(unanswered);
+    if (fatal === undefined) return;
+    const consequence = consequences[fatal] ?? 'Such requests fail. ZooKeeper 3.5 or later is needed';
+    this.#facts.warn(
+      `${link.server} ends each connection on which it gets the request ${fatal}. ${consequence}`,
+      undefined,
+    );
+  }
+
+  of(server: string, why: unknown): void {
+    this.last = why;
+    this.#facts.history.failed(server, why);
+  }
+
+  /** The server refuses this client's account. The next server may have another configuration. */
+  ofAccount(server: string, address: string | undefined, why: SaslRefusal, isConnected: boolean): void {
+    this.last = why;
+    const isFirst = this.#facts.history.refused(server, why, address);
+    // The end of a connection is reported anyway. A refusal by SASL comes before there is one.
+    if (isFirst && !isConnected && !this.areFinal)
+      this.#facts.warn(`${refusalText(server, why)}; trying the next server`, why);
+  }
+
+  /** True if the account is refused for good: no further attempt can succeed. */
+  get areFinal(): boolean {
+    const { history, heardAt, timeoutMs } = this.#facts;
+    return history.isRefusedForGood({
+      now: this.#options.clock.now(),
+      heardAt: heardAt(),
+      createdAt: this.#createdAt,
+      timeoutMs: timeoutMs(),
+    });
+  }
+
+  /** The reason why a server may close the first connection of a client without an answer. */
+  #guess(isNewSession: boolean): string {
+    if (this.#options.tls || !isNewSession) return '';
+    return ' without an answer. If this is its secureClientPort, set the option `tls`';
+  }
+}
+
+interface FailureFacts {
+  readonly history: HostHistory;
+  readonly traits: ServerTraits;
+  /** The time of the last answer to the session; 0 for none. Monotonic milliseconds. */
+  readonly heardAt: () => number;
+  /** The session timeout in milliseconds. */
+  readonly timeoutMs: () => number;
+  readonly warn: (message: string, error: unknown) => void;
+}
+
+/** What the client does instead of an operation that ends each connection. */
+const consequences: Partial<Record<string, string>> = {
+  createContainer: 'Parents are created as persistent znodes instead, which stay when they are empty',
+  setWatches: 'Watches are planted one by one instead',
+  removeWatches: 'Watches are not removed any more before their znodes are',
+};
+
+function refusalText(server: string, { why }: SaslRefusal): string {
+  return why === 'no-ticket'
+    ? `This client cannot authenticate to ${server}`
+    : `The server ${server} does not serve this client`;
+}
