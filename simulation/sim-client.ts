@@ -70,7 +70,7 @@ export class SimClient {
     return [...this.#sockets].filter(({ destroyed }) => !destroyed);
   }
 
-  /** Those of its connections that were given up before a session was granted, and close that session. */
+  /** The connections that were given up before a session was granted, and that close that session. */
   get lateSockets(): VirtualSocket[] {
     return this.openSockets.filter((socket) => this.#late.has(socket));
   }

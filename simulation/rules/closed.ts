@@ -60,7 +60,7 @@ export class Closed {
 /** The connections of a client that it has not ended. */
 export interface Connections {
   readonly open: number;
-  /** Those of `open` that were given up before the server granted the session that they asked for. */
+  /** The connections among them that were given up before the server granted the session that they asked for. */
   readonly late: number;
 }
 

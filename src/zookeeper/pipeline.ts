@@ -174,7 +174,7 @@ export class Pipeline implements LinkUser {
     }
   }
 
-  /** Its sender has returned: an error of `beforeWrite` is for the caller, who waits for the answer. */
+  /** The sender has returned. So an error of `beforeWrite` rejects the promise of the caller. */
   #sendLate(call: Call): void {
     try {
       this.send(call);
