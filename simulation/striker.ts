@@ -98,7 +98,7 @@ export class Striker {
             this.#world.network,
             client.process,
             fault.member % this.#plan.members,
-            client.client.session.identity,
+            client.client.session.connection.identity,
             this.#plan.sessionTimeoutMs,
           );
         return;

@@ -167,7 +167,8 @@ describe('a session that was quiet attaches anew', () => {
   });
 
   it('and finds that it has expired: the acquire goes on in the next session', async () => {
-    const { id, identity } = client.session;
+    const { id, connection } = client.session;
+    const { identity } = connection;
     // The client does not hear that the server closes its connection.
     proxy.silence();
     using twin = await ConnectionProbe.connect([lab.server.port], { resume: identity, sessionTimeoutMs });
