@@ -15,7 +15,11 @@ for (const [roundTripMs, sessionTimeoutMs] of [
 ] as const)
   describe(`FIELD F1: with a round trip of ${roundTripMs} ms and a session timeout of ${sessionTimeoutMs} ms`, function () {
     this.timeout(2_000_000);
-    const lab = labOfEachTest('long-round-trips', { server: { containerCheckMs: 3_600_000 }, proxy: true, client: 'none' });
+    const lab = labOfEachTest('long-round-trips', {
+      server: { containerCheckMs: 3_600_000 },
+      proxy: true,
+      client: 'none',
+    });
     const limit = { timeoutMs: 3 * sessionTimeoutMs };
     let client: LockClient;
     let mutex: InterProcessMutex;
