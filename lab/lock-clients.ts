@@ -31,7 +31,7 @@ export async function connectToFirst(
 ): Promise<LockClient> {
   for (let tries = 1; ; tries += 1) {
     const client = await connectInOrder(servers, options);
-    const { server } = client.session;
+    const { server } = client.session.connection;
     if (server === servers[0]?.connectString) return client;
     await client.close();
     if (tries === mostTries)

@@ -87,7 +87,7 @@ export class SimClient {
   attachTwin(port: number): void {
     const { machine, plan } = this.#options;
     if (!this.client) return;
-    const { id, password, lastZxid } = this.client.session.identity;
+    const { id, password, lastZxid } = this.client.session.connection.identity;
     const ticket = { sessionId: id.readBigInt64BE(), password };
     const twin = machine.time.as(this.process, () =>
       VirtualSocket.connect(machine.network, { host: '127.0.0.1', port }, () =>

@@ -97,7 +97,7 @@ function obey(order: Order): void {
       return;
     }
     case 'identify': {
-      const { id, password } = client.session.identity;
+      const { id, password } = client.session.connection.identity;
       process.send?.({ id: id.toString('hex'), password: password.toString('hex') });
     }
   }

@@ -101,7 +101,7 @@ class PlainObserver implements Observer {
   }
 
   async endSession(victim: LockClient): Promise<void> {
-    const { id, password } = victim.session.identity;
+    const { id, password } = victim.session.connection.identity;
     // A victim that is still connecting has no session yet: with the id 0 the server would open a new one.
     if (id.readBigInt64BE() === 0n) return;
     await endSession(this.#connectString, { sessionId: id.readBigInt64BE(), password });

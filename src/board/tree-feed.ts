@@ -44,7 +44,7 @@ export class TreeFeed {
     this.#root = root;
     this.#reader = reader;
     this.#withoutRecursion = withoutRecursion;
-    this.#stopListening = session.onWatchEvent((event) => this.#happened(event));
+    this.#stopListening = session.watches.onEvent((event) => this.#happened(event));
     void this.#start();
   }
 
@@ -88,7 +88,7 @@ export class TreeFeed {
   }
 
   async #start(): Promise<void> {
-    const { server } = this.#session;
+    const { server } = this.#session.connection;
     // A server that lags behind would show locks that do not exist any more.
     this.#session.catchUp(this.#root);
     if (!this.#withoutRecursion.has(server)) {

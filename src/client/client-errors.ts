@@ -72,10 +72,10 @@ export class AuthFailedError extends LockError {
 export function authFailed(
   target: ConnectString,
   { auth }: { readonly auth: readonly Credential[] },
-  session: Refused,
+  servers: Refused,
 ): AuthFailedError {
   const schemes = auth.map(({ scheme }) => scheme);
-  return new AuthFailedError(describeHosts(target), schemes, saslRefusal(session));
+  return new AuthFailedError(describeHosts(target), schemes, saslRefusal(servers));
 }
 
 /** Why the servers refused the account of the option `sasl`, or a client without one. */
@@ -83,7 +83,7 @@ export function saslRefusal({ refusal }: Refused): SaslRefusal | undefined {
   return refusal?.why === 'credentials' ? undefined : refusal;
 }
 
-/** A session, and why the servers refused its account. */
+/** Why the servers refused the account of a session. */
 interface Refused {
   readonly refusal: SaslRefusal | undefined;
 }

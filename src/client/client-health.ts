@@ -33,12 +33,12 @@ export interface ClientHealth {
 
 /** @internal The health of a client. */
 export function clientHealth({ state, session, timeoutMs, now, waiting, silence }: HealthFacts): ClientHealth {
-  const { id, isConnected, isEnded, server, lockCount, endsAt } = session;
+  const { id, isConnected, isEnded, lockCount, endsAt } = session;
   const { cause } = isConnected || state === 'closed' ? { cause: undefined } : (silence ?? { cause: undefined });
   return withJson({
     state,
     sessionId: id === 0n ? undefined : sessionName(id),
-    server: isConnected ? server : undefined,
+    server: isConnected ? session.connection.server : undefined,
     timeoutMs,
     remainingMs: Math.max(0, endsAt - now),
     // A session that is over keeps its lost holds until their jobs have noticed the loss.

@@ -49,7 +49,7 @@ export class ClientReport {
   }
 
   connected(session: Session): void {
-    this.background({ type: 'connected', sessionId: sessionName(session.id), server: session.server });
+    this.background({ type: 'connected', sessionId: sessionName(session.id), server: session.connection.server });
     this.#tracing.connected(session);
     this.#change('up');
   }
@@ -59,7 +59,7 @@ export class ClientReport {
   }
 
   suspended(session: Session): void {
-    this.background({ type: 'disconnected', sessionId: sessionName(session.id), error: session.lastError });
+    this.background({ type: 'disconnected', sessionId: sessionName(session.id), error: session.connection.lastError });
     this.#outages.suspended(session);
     this.#tracing.suspended(session);
     this.#change('down');
@@ -82,7 +82,7 @@ export class ClientReport {
    */
   lost(session: Session, why: Exclude<SessionEnd, 'closed'>, lost: number): void {
     this.background({ type: 'session-ended', sessionId: sessionName(session.id), why });
-    const { message } = authFailed(this.#target, this.#options, session);
+    const { message } = authFailed(this.#target, this.#options, session.connection.history);
     if (why === 'auth-failed' && !this.isRefused) this.background({ type: 'warning', message, error: undefined });
     this.#outages.ended(session, why, lost, message);
     this.#change('lost');

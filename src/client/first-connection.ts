@@ -11,7 +11,7 @@ export function firstConnection(sessions: SessionKeeper, { target, options, cloc
   /** The last error of each server, in the order of the connect string. */
   const failures = (): Map<string, unknown> => {
     const servers = target.hosts.map((host) => describeHosts({ hosts: [host] }));
-    return new Map(servers.map((server) => [server, sessions.current.failures.get(server)]));
+    return new Map(servers.map((server) => [server, sessions.current.connection.history.failures.get(server)]));
   };
   /** The last TlsError, if no server can be reached until its certificate or the options change. */
   const tlsRefusal = (): unknown => {
@@ -22,7 +22,7 @@ export function firstConnection(sessions: SessionKeeper, { target, options, cloc
     new ConnectionTimeoutError(
       describeHosts(target),
       connectionTimeoutMs,
-      sessions.current.lastError,
+      sessions.current.connection.lastError,
       failures(),
       options.tls ? 'secureClientPort' : 'clientPort',
     );
@@ -33,7 +33,7 @@ export function firstConnection(sessions: SessionKeeper, { target, options, cloc
       // The servers check the credentials before the first answer, but not before the connection.
       if (state.at === 'connected' && session.isProven) settle(resolve);
       else if (state.at === 'ended' && state.why === 'auth-failed')
-        settle(() => reject(authFailed(target, options, session)));
+        settle(() => reject(authFailed(target, options, session.connection.history)));
       else if (tlsRefusal()) settle(() => reject(tlsRefusal()));
     };
     const cancelTimer = clock.after(connectionTimeoutMs, () => settle(() => reject(timeout())));

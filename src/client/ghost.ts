@@ -1,5 +1,6 @@
 import type { CancelTimer } from '../support/clock.js';
 import type { Session } from '../zookeeper/session.js';
+import type { SessionIdentity } from '../zookeeper/wire-session.js';
 import type { SessionSource } from './session-source.js';
 
 /**
@@ -23,8 +24,8 @@ export class Ghost {
   #isClosing = false;
   #isOver = false;
 
-  constructor({ identity, timeoutMs }: LostSession, source: SessionSource, owner: GhostOwner) {
-    this.#lost = { identity, timeoutMs };
+  constructor({ connection, timeoutMs }: Session, source: SessionSource, owner: GhostOwner) {
+    this.#lost = { identity: connection.identity, timeoutMs };
     this.#source = source;
     this.#owner = owner;
     this.#touchedAt = source.clock.now();
@@ -102,7 +103,10 @@ export class Ghost {
 }
 
 /** A session that the client has given up, and the timeout that was granted to it, in milliseconds. */
-type LostSession = Pick<Session, 'identity' | 'timeoutMs'>;
+interface LostSession {
+  readonly identity: SessionIdentity;
+  readonly timeoutMs: number;
+}
 
 /** The state of the client's present connection. Monotonic milliseconds. */
 export interface ServerHealth {

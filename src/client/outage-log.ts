@@ -2,6 +2,7 @@ import type { Clock } from '../support/clock.js';
 import { durationText } from '../support/duration-text.js';
 import { errorText } from '../support/error-text.js';
 import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
+import type { ConnectionFacts } from '../zookeeper/connection.js';
 import { sessionName, type Session } from '../zookeeper/session.js';
 import type { SessionEnd } from '../zookeeper/session-owner.js';
 import { failuresText } from './client-errors.js';
@@ -29,7 +30,7 @@ export class OutageLog {
     const outage = this.#outage;
     this.#outage = undefined;
     if (outage === undefined) return;
-    const { server } = session;
+    const { server } = session.connection;
     const durationMs = this.#clock.now() - outage.beganAt;
     const after = `Connected to ${server} again after ${durationText(durationMs)}`;
     const id = sessionName(session.id);
@@ -48,13 +49,14 @@ export class OutageLog {
   suspended(session: Session): void {
     const before = this.#outage;
     this.#begin(session);
-    if (before && !isFirstRefusal(session, before)) return;
+    if (before && !isFirstRefusal(session.connection, before)) return;
     const held = session.lockCount;
     const holds =
       held === 0
         ? 'it holds no lock'
         : `it holds ${locks(held)}, for ${durationText(session.deadline - this.#clock.now())} at most unless a server answers`;
-    const { lastError, stalledMs, server } = session;
+    const { lastError, server } = session.connection;
+    const { stalledMs } = session;
     const sessionId = sessionName(session.id);
     const stall = stalledMs === undefined ? '' : `. Before that, ${stallText(stalledMs)}`;
     this.#log.warn(
@@ -121,10 +123,10 @@ export class OutageLog {
   /** The time since the last answer, and the reason. Undefined while no answer is owed. */
   silence(session: Session): Silence | undefined {
     if (session.isConnected) {
-      const { postponedSince, unansweredSince: since = postponedSince } = session;
+      const { postponedSince, unansweredSince: since = postponedSince } = session.connection;
       if (since === undefined) return undefined;
       const trouble = postponedSince === undefined ? 'does not answer' : 'is overloaded and puts requests off';
-      const why = `${session.server} is connected, but ${trouble}`;
+      const why = `${session.connection.server} is connected, but ${trouble}`;
       return { forMs: this.#clock.now() - since, why, cause: new Error(why) };
     }
     return this.#outageOf(session);
@@ -134,7 +136,7 @@ export class OutageLog {
     const { answeredAt, failures, lastError } = this.#newest(session);
     const why =
       failuresText(failures) ??
-      (lastError === undefined ? `${session.server} has not answered yet` : errorText(lastError));
+      (lastError === undefined ? `${session.connection.server} has not answered yet` : errorText(lastError));
     return { forMs: this.#clock.now() - answeredAt, why, cause: lastError ?? new Error(why) };
   }
 
@@ -146,11 +148,12 @@ export class OutageLog {
   }
 
   /** The values of the session, or those of the session before, if the new session has no error yet. */
-  #newest(session: Session): Pick<Outage, 'answeredAt' | 'failures' | 'lastError'> {
+  #newest({ connection }: Session): Pick<Outage, 'answeredAt' | 'failures' | 'lastError'> {
     const before = this.#outage;
-    const answeredAt = before?.answeredAt ?? Math.max(session.heardAt, session.connectedAt);
-    if (before && session.lastError === undefined) return { ...before, answeredAt };
-    return { answeredAt, failures: session.failures, lastError: session.lastError };
+    const { heardAt, connectedAt, lastError, history } = connection;
+    const answeredAt = before?.answeredAt ?? Math.max(heardAt, connectedAt);
+    if (before && lastError === undefined) return { ...before, answeredAt };
+    return { answeredAt, failures: history.failures, lastError };
   }
 
   #lastAnswer(session: Session): { lastAnswer: string; cause: unknown } {
@@ -200,7 +203,7 @@ const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost' | 'auth-fa
   replaced: 'the servers came back with older data, and do not know the session',
 };
 
-function isFirstRefusal({ lastError, server }: Session, { failures, isRefused }: Outage): boolean {
+function isFirstRefusal({ lastError, server }: ConnectionFacts, { failures, isRefused }: Outage): boolean {
   return lastError instanceof SaslRefusal && !isRefused && !(failures.get(server) instanceof SaslRefusal);
 }
 

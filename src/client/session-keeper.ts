@@ -89,7 +89,7 @@ export class SessionKeeper {
   async close(timeoutMs: number): Promise<void> {
     this.#changes.tell();
     for (const lost of this.#lost) this.#closeGhost(lost);
-    if (this.#current.isUnanswered) this.#closeUnanswered(this.#current);
+    if (this.#current.connection.history.areAllSilent) this.#closeUnanswered(this.#current);
     await Promise.all([this.#current, this.#successor, ...this.#ghosts].map((each) => each.close(timeoutMs)));
     this.#phase = 'closed';
   }
@@ -121,7 +121,8 @@ export class SessionKeeper {
       overdue: (session) => report.overdue(session),
       unanswered: (session) => {
         if (session.epoch === 0) this.#changes.tell();
-        if (!this.isClosing && session.isRefused && session.epoch > 0) this.#successor.refused(session);
+        if (!this.isClosing && session.connection.history.isRefused && session.epoch > 0)
+          this.#successor.refused(session);
       },
       ended: (session, why, lost) => this.#ended(session, why, lost),
       settled: (session) => this.#closeGhost(session),
@@ -146,7 +147,7 @@ export class SessionKeeper {
     if (why === 'replaced') return;
     // The pause protects a server that ends every session at once from a stream of new sessions.
     this.#unproven = session.isProven ? 0 : this.#unproven + 1;
-    const isRefused = why === 'auth-failed' && saslRefusal(session) !== undefined;
+    const isRefused = why === 'auth-failed' && saslRefusal(session.connection.history) !== undefined;
     const { clock, chance } = this.#source;
     const delayMs = (isRefused ? refusedDelayMs : roundDelayMs)(this.#unproven, chance.random());
     this.#cancelNext = clock.after(delayMs, () => {
@@ -199,7 +200,7 @@ export class SessionKeeper {
   #health(): ServerHealth | undefined {
     if (!this.#current.isConnected) return undefined;
     this.#current.catchUp('/');
-    return this.#current;
+    return this.#current.connection;
   }
 }
 

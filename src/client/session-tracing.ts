@@ -31,7 +31,7 @@ export class SessionTracing {
   }
 
   suspended(session: Session): void {
-    this.#outage ??= this.#begin(session, 'outage', session.lastError);
+    this.#outage ??= this.#begin(session, 'outage', session.connection.lastError);
   }
 
   ended(session: Session, why: SessionEnd): void {
@@ -105,7 +105,7 @@ class SessionTracingMessage extends TracingMessage {
   constructor(start: TracingStart, ensemble: string, session: Session, clock: Clock) {
     super(start);
     this.sessionId = sessionName(session.id);
-    this.server = session.server;
+    this.server = session.connection.server;
     this.ensemble = ensemble;
     this.#session = session;
     this.#clock = clock;

@@ -65,7 +65,7 @@ export class Successor {
    * may lag behind. A deposed leader answers no write.
    */
   #judge(old: Session, candidate: Session): void {
-    if (old.isConnected || old.isEnded || candidate.lastZxid >= old.lastZxid) {
+    if (old.isConnected || old.isEnded || candidate.connection.lastZxid >= old.connection.lastZxid) {
       this.#dismiss(candidate);
       return;
     }

@@ -52,7 +52,7 @@ export class ChangeWatch {
   watch<What extends keyof Watched>(session: Session, path: string, what: What): Promise<Watched[What] | undefined> {
     this.#deadline.check();
     this.#planted.set(`${watchKindOf(what)} ${path}`, { path, what });
-    return session.watch(path, what, this.#fired);
+    return session.watches.plant(path, what, this.#fired);
   }
 
   close(): void {
@@ -81,7 +81,7 @@ export class ChangeWatch {
   }
 
   #unwatch(planted: readonly Planted[]): void {
-    for (const { path, what } of planted) this.#session?.unwatch(path, what, this.#fired, { forget: true });
+    for (const { path, what } of planted) this.#session?.watches.remove(path, what, this.#fired, { forget: true });
   }
 
   readonly #fired = (): void => {

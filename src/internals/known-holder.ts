@@ -28,7 +28,7 @@ export function rememberHolder(session: Session, seen: SeenHolder): void {
  */
 export function knownHolder(session: Session, lock: string): KnownHolder | undefined {
   const holder = session.companions.of(SeenHolders).byLock.get(lock);
-  if (holder === undefined || !session.isWatching(holder.path)) return undefined;
+  if (holder === undefined || !session.watches.has(holder.path)) return undefined;
   return {
     path: holder.path,
     sessionId: sessionName(holder.sessionId),

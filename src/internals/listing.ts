@@ -61,7 +61,7 @@ async function list(session: Session, path: string): Promise<Listing> {
   } catch (error) {
     // If the lock's own znode does not exist, it has no children: a child that was created there has been deleted with
     // it.
-    if (isZooKeeperError(error, 'NO_NODE')) return new Listing([], session.lastZxid);
+    if (isZooKeeperError(error, 'NO_NODE')) return new Listing([], session.connection.lastZxid);
     throw error;
   }
 }

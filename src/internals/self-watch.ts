@@ -75,7 +75,7 @@ export class SelfWatch {
   end(): void {
     this.cancel();
     if (this.#state.at === 'planted')
-      this.#watched.session.unwatch(this.#watched.path, 'data', this.#state.listener, { forget: false });
+      this.#watched.session.watches.remove(this.#watched.path, 'data', this.#state.listener, { forget: false });
   }
 
   /**
@@ -128,7 +128,7 @@ export class SelfWatch {
       // Asked until it is answered. The next connection plants the watch again, but reports only later changes, and the
       // lost answer may have contained an earlier one.
       const found = await session.ask(async () =>
-        this.#watched.isThere ? ((await session.watch(path, 'data', listener)) ?? 'gone') : 'gone',
+        this.#watched.isThere ? ((await session.watches.plant(path, 'data', listener)) ?? 'gone') : 'gone',
       );
       if (found === 'gone') this.#watched.markDeleted();
       else if (found) {

@@ -60,7 +60,7 @@ export class QueueWatch {
   }
 
   async #read(session: Session, names: readonly string[]): Promise<Participant[]> {
-    const listing = new Listing(names, session.lastZxid);
+    const listing = new Listing(names, session.connection.lastZxid);
     const queue = [
       ...(await this.#weighted(session, names)),
       ...this.#ordered.flatMap((ordered) => ordered.viewOf(listing).order),

@@ -159,7 +159,7 @@ export class StickyTenure {
       this.#goOn();
     };
     this.#use = asking;
-    session.watch(path, 'children', this.#contended).then(
+    session.watches.plant(path, 'children', this.#contended).then(
       (names = []) => {
         // Another client deleted our znode, so the znode must serve no caller any more.
         if (!names.includes(name)) void this.#leave();
@@ -182,7 +182,7 @@ export class StickyTenure {
   #isFit(): boolean {
     if (this.#state.at !== 'serving') return false;
     const { session } = this.#state.node;
-    const silentMs = this.#options.clock.now() - session.heardAt;
+    const silentMs = this.#options.clock.now() - session.connection.heardAt;
     return session.isConnected && session.isAlive() && silentMs < session.timeoutMs / 4 && session.hasTimeToGrant;
   }
 
@@ -258,7 +258,7 @@ export class StickyTenure {
     if (this.#state.at === 'over') return;
     if (this.#state.at === 'serving') {
       this.#state.flag.end();
-      this.#state.node.session.unwatch(this.#options.path, 'children', this.#contended, { forget: true });
+      this.#state.node.session.watches.remove(this.#options.path, 'children', this.#contended, { forget: true });
     }
     this.#state = { at: 'over' };
     if (this.#use.by === 'rest') this.#use.stop();

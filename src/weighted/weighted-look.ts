@@ -105,7 +105,13 @@ async function look(session: Session, path: string): Promise<WeightedLook> {
   } catch (error) {
     // Without the lock's znode there are no participants, and our own znode is gone too.
     if (isZooKeeperError(error, 'NO_NODE'))
-      return new WeightedLook({ data: Buffer.alloc(0), version: 0, mzxid: 0n, names: [], zxid: session.lastZxid });
+      return new WeightedLook({
+        data: Buffer.alloc(0),
+        version: 0,
+        mzxid: 0n,
+        names: [],
+        zxid: session.connection.lastZxid,
+      });
     throw error;
   }
 }

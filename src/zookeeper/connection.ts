@@ -92,6 +92,11 @@ export class Connection {
     return this.#dialler.server;
   }
 
+  /** The time when the last connection was made; monotonic milliseconds. */
+  get connectedAt(): number {
+    return this.#dialler.grantedAt;
+  }
+
   /** The record of the hosts since one of them served the session. */
   get history(): HostHistory {
     return this.#dialler.history;
@@ -422,6 +427,23 @@ export class Connection {
     });
   }
 }
+
+/** The facts of a session's connections that its users may read. */
+export type ConnectionFacts = Readonly<
+  Pick<
+    Connection,
+    | 'answeredAt'
+    | 'connectedAt'
+    | 'heardAt'
+    | 'history'
+    | 'identity'
+    | 'lastError'
+    | 'lastZxid'
+    | 'postponedSince'
+    | 'server'
+    | 'unansweredSince'
+  >
+>;
 
 type State =
   /** `handshake`: the attempt, undefined in the pause before it. */

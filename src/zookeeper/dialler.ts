@@ -23,7 +23,7 @@ export class Dialler {
   /** `host:port` of the last connection or attempt. */
   server = '';
   /** The time of the last grant. */
-  grantedAt = 0;
+  grantedAt = -Infinity;
   /** The record of the hosts since one of them served the session. */
   readonly history: HostHistory;
 

@@ -98,9 +98,9 @@ export class Pipeline implements LinkUser {
     return [...postponed, ...this.#unsent.takeAll()];
   }
 
-  /** True if the answer to a request is due that must not be repeated. */
+  /** True if the answer to a change is due. Proofs on an old connection are worth nothing on a new one. */
   get owesChange(): boolean {
-    return this.#unanswered.some(({ call }) => !repeatable.has(call.operation.name));
+    return this.#unanswered.some(({ call: { operation } }) => !operation.isProof && !repeatable.has(operation.name));
   }
 
   /** The requests without an answer that may be sent again on another connection. The pipeline forgets them. */
@@ -302,7 +302,7 @@ export interface PipelineListener {
   watchFired(path: string, event: WatchEventType): void;
   /** The server refuses this client's account. */
   refused(why: SaslRefusal): void;
-  /** A chunk of the link was read, and no answer is due to a request that must not be repeated. */
+  /** A chunk of the link was read, and no answer to a change is due. */
   settled(): void;
   /** A chunk of the link was read, and further requests may be sent at once. */
   roomMade(): void;

@@ -14,10 +14,18 @@ export class SessionWatches {
     this.#session = session;
   }
 
+  /**
+   * Calls `listener` at every watch event that the servers report to this session. Watches that were planted by a
+   * request of their own end with the connection, and are not planted again.
+   */
   onEvent(listener: (event: WatchEvent) => void): () => void {
     return this.#events.add(listener);
   }
 
+  /**
+   * Reads the znode, and calls `listener` at its next event. If the znode does not exist, resolves with undefined and
+   * plants no watch, unless `what` is `creation`. If the answer was lost, the next connection plants the watch again.
+   */
   async plant<What extends keyof Watched>(
     path: string,
     what: What,
@@ -30,12 +38,14 @@ export class SessionWatches {
     return there;
   }
 
+  /** `forget` also removes the watch from the server, which otherwise keeps it as long as the znode exists. */
   remove(path: string, what: keyof Watched, listener: WatchListener, options: { readonly forget: boolean }): void {
     const kind = watchKindOf(what);
     if (!this.#byKind[kind].delete(path, listener) || !options.forget || !this.#session.isConnected) return;
     void inNoContext(() => this.#session.request(removeWatch(path, kind)).catch(ignore));
   }
 
+  /** True if a listener waits for the next event of the znode. Then the znode still exists, unchanged. */
   has(path: string): boolean {
     return this.#byKind.data.has(path);
   }

@@ -10,8 +10,8 @@ export function watchZnode<What extends 'data' | 'children'>(
   listener: ZnodeListener<Watched[What]>,
 ): () => void {
   const { told } = listener;
-  tell(session.watch(path, what, told), listener);
-  return () => session.unwatch(path, what, told, { forget: true });
+  tell(session.watches.plant(path, what, told), listener);
+  return () => session.watches.remove(path, what, told, { forget: true });
 }
 
 /** The callbacks for a watched znode. */

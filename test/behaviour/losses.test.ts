@@ -77,7 +77,7 @@ describe('a holder whose hold is lost', () => {
     const mutex = new InterProcessMutex(client, testPath('frozen'));
     const hold = await mutex.acquire();
     const told = aborted(hold.signal);
-    await until('the watch on its znode is on the way', () => client.session.isWatching(hold.path));
+    await until('the watch on its znode is on the way', () => client.session.watches.has(hold.path));
     await mutex.participants();
     lab.stall(3_000);
     // The event of the deleted znode is in the socket already, and is read before the session is judged.

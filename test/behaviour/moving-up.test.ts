@@ -24,7 +24,7 @@ describe('a waiter whose predecessor gives up', () => {
       const own = (await waiter.participants())[2]?.path ?? '';
       await until(
         'the waiter watches its own znode',
-        () => clients[2]?.session.watchedPaths('data').includes(own) === true,
+        () => clients[2]?.session.watches.paths('data').includes(own) === true,
       );
       // One connection answers in order: the waiter has seen its predecessor, and that its own znode exists.
       await waiter.participants();

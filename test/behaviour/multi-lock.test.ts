@@ -181,7 +181,7 @@ describe('a multi-lock', () => {
     await until('the multi-lock waits for the second lock', async () => (await queue('b')) === 2);
     const [before] = await lab.observer.children(`${lab.path}-a`);
     const held = `${lab.path}-a/${before ?? ''}`;
-    await until('the client watches the znode', () => lab.client.session.watchedPaths('data').includes(held));
+    await until('the client watches the znode', () => lab.client.session.watches.paths('data').includes(held));
     await lab.client.session.prove();
     await lab.observer.remove(held);
     await lab.client.session.prove();

@@ -43,7 +43,7 @@ describe("'queued'", () => {
     controller.abort();
     await leaving;
     await until('the waiter watches the holder', () =>
-      lab.client.session.watchedPaths('data').includes(holder?.path ?? ''),
+      lab.client.session.watches.paths('data').includes(holder?.path ?? ''),
     );
     await hold.release();
     await (await moving).release();

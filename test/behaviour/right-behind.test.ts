@@ -150,7 +150,7 @@ describe('a znode behind one of its process', () => {
     await queueReaches(theirs, 2);
     const waitingPath = (await theirs.participants())[1]?.path ?? '';
     await until('both znodes are watched', () =>
-      [hold.path, waitingPath].every((path) => lab.client.session.watchedPaths('data').includes(path)),
+      [hold.path, waitingPath].every((path) => lab.client.session.watches.paths('data').includes(path)),
     );
     await ours.participants(); // the reply to this request follows those of the watches
     let arrive = (): void => undefined;

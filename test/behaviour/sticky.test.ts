@@ -391,7 +391,7 @@ describe('a sticky lock', () => {
       const { session, host } = lab.client;
       await until(
         'a quarter of the timeout has passed',
-        () => host.clock.now() - session.heardAt >= session.timeoutMs / 4,
+        () => host.clock.now() - session.connection.heardAt >= session.timeoutMs / 4,
       );
       expect(session.isConnected).to.equal(true);
       expect(await soon(mutex.tryAcquire())).to.equal(undefined);

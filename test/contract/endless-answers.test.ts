@@ -49,7 +49,7 @@ describe('a server that sends one byte a second', () => {
     const { id } = session;
     expect(await drip(slow, new Writer().int(1).long(1n).int(0).bytes(Buffer.alloc(100)).frame(), clock)).to.equal(20);
     await turn();
-    expect(String(session.lastError)).to.equal('Error: the server has not answered for 20000 ms or more');
+    expect(String(session.connection.lastError)).to.equal('Error: the server has not answered for 20000 ms or more');
     expect(session.state.at).to.equal('suspended');
     dials().emit('data', granted);
     expect(links).to.have.length(2);

@@ -39,7 +39,7 @@ describe('a session that another connection has moved to another server', functi
 
 /** As a ConnectRequest that was delayed in the network until its client had given that connection up. */
 async function attachElsewhere(session: Session, port: number, sessionTimeoutMs: number): Promise<void> {
-  const { id, password, lastZxid } = session.identity;
+  const { id, password, lastZxid } = session.connection.identity;
   const ticket = { sessionId: id.readBigInt64BE(), password };
   using other = await dial(port, sessionTimeoutMs, ticket, Number(lastZxid)).opened();
   expect(other.isOpen).to.equal(true);

@@ -31,7 +31,10 @@ describe('a link between a client and its server that is silently dead', functio
     const clients = await Promise.all(connected);
     await until(
       'all have the answer to a ping',
-      () => clients.every(({ client: { session } }) => session.heardAt > session.connectedAt + longTimeoutMs / 4),
+      () =>
+        clients.every(
+          ({ client: { session } }) => session.connection.heardAt > session.connection.connectedAt + longTimeoutMs / 4,
+        ),
       longTimeoutMs,
     );
     await used.trio.cutClientsOff(follower);

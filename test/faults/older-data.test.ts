@@ -67,12 +67,12 @@ describe('a waiter without a timeout acquires, and no znode is left, when the se
       for (const { kind, path, client } of waits)
         await until('it waits', () => hasZnode(outside, kind, path, client.session.id));
       if (what === returns[2]) restore = await backUp();
-      const seen = Math.max(...clients.map(({ session }) => Number(session.lastZxid)));
+      const seen = Math.max(...clients.map(({ session }) => Number(session.connection.lastZxid)));
       await write(outside, 100);
       // A client that is quiet asks every third of its session timeout.
       await until(
         'all have seen transactions that the backup lacks',
-        () => clients.every(({ session }) => session.lastZxid > seen + 50),
+        () => clients.every(({ session }) => session.connection.lastZxid > seen + 50),
         sessionTimeoutMs,
       );
       await outside[Symbol.asyncDispose]();

@@ -42,5 +42,5 @@ export const quietScenarios: readonly Scenario[] = [
 /** Waits until the session needs a new proof before a grant, and has no request in flight. */
 async function stale(run: CaseRun): Promise<void> {
   const { session } = run.subject;
-  await run.wait('the session is stale', () => session.isStale && session.unansweredSince === undefined);
+  await run.wait('the session is stale', () => session.isStale && session.connection.unansweredSince === undefined);
 }

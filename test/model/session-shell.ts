@@ -9,8 +9,8 @@ import type { FromClient, Kind, ToClient } from './messages.ts';
 import { Outstanding, type Sent } from './outstanding.ts';
 
 /**
- * Carries out the orders of `step` on the links of the model, as src/zookeeper/session.ts and connection.ts do it on
- * sockets.
+ * Carries out the orders of `step` on the links of the model, as src/zookeeper/session-shell.ts and connection.ts do it
+ * on sockets.
  */
 export class SessionShell {
   readonly #options: SessionShellOptions;

@@ -8,7 +8,7 @@ import type { Session } from '../../src/zookeeper/session.ts';
 const stat = { czxid: 1n, mzxid: 1n, createdAtMs: Date.UTC(2026, 0, 2), version: 0, ephemeralOwner: 0x1234n };
 
 function watching(): Session {
-  return { isWatching: () => true, companions: new Companions({}) } as unknown as Session;
+  return { watches: { has: () => true }, companions: new Companions({}) } as unknown as Session;
 }
 
 describe('the holder that a waiter has seen', () => {

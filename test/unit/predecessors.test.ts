@@ -10,13 +10,15 @@ describe('the predecessors of a waiter', () => {
     const watches = new Watches();
     const session = {
       onChange: () => () => undefined,
-      watch: (path: string, _what: 'data', listener: WatchListener) => {
-        watches.add(path, listener);
-        const refusal = new ZooKeeperError(-102, 'getData', path);
-        return path === '/a/before' ? Promise.reject(refusal) : Promise.resolve({ data: Buffer.alloc(0), stat: {} });
+      watches: {
+        plant: (path: string, _what: 'data', listener: WatchListener) => {
+          watches.add(path, listener);
+          const refusal = new ZooKeeperError(-102, 'getData', path);
+          return path === '/a/before' ? Promise.reject(refusal) : Promise.resolve({ data: Buffer.alloc(0), stat: {} });
+        },
+        remove: (path: string, _what: 'data', listener: WatchListener) => void watches.delete(path, listener),
+        has: () => false,
       },
-      unwatch: (path: string, _what: 'data', listener: WatchListener) => void watches.delete(path, listener),
-      isWatching: () => false,
       companions: undefined as unknown,
     };
     session.companions = new Companions(session);

@@ -9,10 +9,12 @@ describe('the watch of a process on its own znode', () => {
     const session = {
       epoch: 1,
       ask: (question: () => Promise<unknown>) => question(),
-      watch: (_path: string, _what: 'data', listener: WatchListener) =>
-        new Promise((resolve) => {
-          looks.push({ listener, answer: () => resolve({ data: Buffer.alloc(0), stat: { czxid: 1n, mzxid: 1n } }) });
-        }),
+      watches: {
+        plant: (_path: string, _what: 'data', listener: WatchListener) =>
+          new Promise((resolve) => {
+            looks.push({ listener, answer: () => resolve({ data: Buffer.alloc(0), stat: { czxid: 1n, mzxid: 1n } }) });
+          }),
+      },
     } as unknown as Session;
     const watch = new SelfWatch({ session, path: '/locks/a/own', isThere: true } as unknown as Watched);
     watch.plant();

@@ -49,7 +49,7 @@ async function clientFindings(args: CheckArguments, path: string, io: Io): Promi
   }
   try {
     const hosts = targetOf(args, io).hosts.map((host) => describeHosts({ hosts: [host] }));
-    const connected = ok('connection', `to ${client.host.sessions.current.server}`);
+    const connected = ok('connection', `to ${client.host.sessions.current.connection.server}`);
     return [connected, ...(await new ClientChecks(client.host, path).run(hosts, askedMs))];
   } finally {
     await client.close({ timeoutMs: 1_000 });

@@ -15,7 +15,7 @@ const sessionTimeoutMs = 12_000;
 const mostTests = 15;
 
 describe('a session that was quiet attaches anew', () => {
-  const lab = labOfEachTest('attach', { server: 'own', client: 'none' });
+  const lab = labOfEachTest('attach', { server: { containerCheckMs: 3_600_000 }, client: 'none' });
   const fresh: { readonly proxy: ZkProxy; readonly client: LockClient }[] = [];
   let proxy: ZkProxy;
   let client: LockClient;
@@ -122,7 +122,7 @@ describe('a session that was quiet attaches anew', () => {
   });
 
   it('and asks on the new connection what was not answered on the old one, if that changes nothing', async () => {
-    once(proxy, answered('exists'), { delayUntil: proxy.seen(answered('connect')) });
+    once(proxy, answered('exists'), { delayUntil: proxy.seen(sent('setWatches')) });
     const asked = client.session.request(exists('/'));
     await (await mutex.acquire()).release();
     expect((await asked).value).to.have.property('czxid', 0n);
@@ -146,12 +146,11 @@ describe('a session that was quiet attaches anew', () => {
   });
 
   it('without an answer to the writes in flight after a quarter of the timeout', async () => {
-    const ended = proxy.seen(answered('connect'));
-    once(proxy, answered('setData'), { delayUntil: ended });
+    once(proxy, answered('setData'), { delayUntil: proxy.seen(sent('setWatches')) });
     const asked = rejection(client.session.request(setData(lab.path, Buffer.alloc(0))));
     const startedAt = lab.now();
     const hold = await mutex.acquire();
-    expect(lab.now() - startedAt).to.be.closeTo(sessionTimeoutMs / 4, 20);
+    expect(lab.now() - startedAt).to.be.closeTo(sessionTimeoutMs / 4, 50);
     expect(await asked).to.have.property('code', 'CONNECTION_LOSS');
     expect(states).to.deep.equal([]);
     await hold.release();
@@ -168,7 +167,8 @@ describe('a session that was quiet attaches anew', () => {
   });
 
   it('and finds that it has expired: the acquire goes on in the next session', async () => {
-    const { id, identity } = client.session;
+    const { id, connection } = client.session;
+    const { identity } = connection;
     // The client does not hear that the server closes its connection.
     proxy.silence();
     using twin = await ConnectionProbe.connect([lab.server.port], { resume: identity, sessionTimeoutMs });
@@ -231,6 +231,7 @@ describe('a session that was quiet attaches anew', () => {
     await until('two are queued', async () => (await lab.observer.children(path)).length === 2);
     const third = new InterProcessMutex(client, path, { weights }).acquire({ weight: 1 });
     await until('three are queued', async () => (await lab.observer.children(path)).length === 3);
+    await proxy.seen(answered('multi'));
     await becomeStale(client);
     await first.release();
     const held = await second;

@@ -132,8 +132,8 @@ describe('close()', () => {
     expect(await nextState(client)).to.equal('suspended');
   };
   const nextDialFails = (): Promise<void> => {
-    const before = client.session.lastError;
-    return until('another dial has failed', () => client.session.lastError !== before);
+    const before = client.session.connection.lastError;
+    return until('another dial has failed', () => client.session.connection.lastError !== before);
   };
 
   describe('of a disconnected client', () => {

@@ -69,21 +69,21 @@ describe('a lost session', () => {
     proxy.on((frame) => (dialsLostSession(frame) ? 'cut' : undefined));
     await hold.release();
     await proxy.seen(dialsLostSession, 2);
-    const { connectedAt } = client.session;
+    const { connectedAt } = client.session.connection;
     const releasedAt = now();
     await until(
       'the servers have answered for two session timeouts',
-      () => client.session.heardAt >= releasedAt + 2 * sessionTimeoutMs,
+      () => client.session.connection.heardAt >= releasedAt + 2 * sessionTimeoutMs,
     );
     const dialled = dials();
     // The pauses last for 125 to 250 ms at first, and for 333 to 667 ms at last.
     expect(dialled).to.be.within(6, 11);
     await until(
       'the servers have answered for a third session timeout',
-      () => client.session.heardAt >= releasedAt + 3 * sessionTimeoutMs,
+      () => client.session.connection.heardAt >= releasedAt + 3 * sessionTimeoutMs,
     );
     expect(dials()).to.equal(dialled);
-    expect(client.session.connectedAt).to.equal(connectedAt);
+    expect(client.session.connection.connectedAt).to.equal(connectedAt);
     expect(isClosed()).to.equal(false);
     const startedAt = now();
     await client.close();

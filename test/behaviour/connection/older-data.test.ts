@@ -128,7 +128,7 @@ describe('servers with older data', () => {
       [holder, client, outside].every(({ session }) => session.isConnected),
     );
     await writeMuch();
-    await until('the waiter has seen the newer data', () => client.session.lastZxid > 200n);
+    await until('the waiter has seen the newer data', () => client.session.connection.lastZxid > 200n);
 
     const emitted = new Emitted(client);
     await server.kill();
@@ -198,7 +198,10 @@ describe('a server that refuses without a reply', () => {
     refuse();
     // Keeps the session alive on the server, as a leader does that was elected after a long time. Before the refusal, it
     // would end the client's connection, and the client would connect again.
-    using twin = await ConnectionProbe.connect([server.port], { resume: client.session.identity, sessionTimeoutMs });
+    using twin = await ConnectionProbe.connect([server.port], {
+      resume: client.session.connection.identity,
+      sessionTimeoutMs,
+    });
     let keepsAlive = true;
     const alive = until(
       'the test is over',
@@ -287,7 +290,7 @@ describe('a server that refuses without a reply', () => {
     await until('the session is lost', () => client.state === 'lost');
     const { id } = client.session;
     proxy.clear();
-    await until('every host was tried since the loss', () => client.session.isUnanswered);
+    await until('every host was tried since the loss', () => client.session.connection.history.areAllSilent);
     await proxy.accept();
     await until('the client is reconnected', () => client.state === 'reconnected');
     // The server has expired the session in the meantime, and says so.

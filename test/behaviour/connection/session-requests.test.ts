@@ -77,8 +77,8 @@ describe('a session', () => {
   describe('that watches', () => {
     it('a missing znode leaves no watch, neither now nor on the next connection', async () => {
       const { session } = lab.client;
-      expect(await session.watch(path, 'data', () => undefined)).to.equal(undefined);
-      expect(await session.watch(path, 'children', () => undefined)).to.equal(undefined);
+      expect(await session.watches.plant(path, 'data', () => undefined)).to.equal(undefined);
+      expect(await session.watches.plant(path, 'children', () => undefined)).to.equal(undefined);
       lab.proxy.clear();
       lab.proxy.cut();
       await lab.proxy.seen(answered('connect'));
@@ -89,11 +89,11 @@ describe('a session', () => {
 
     it('for a creation gets the event, and leaves no watch on an existing znode', async () => {
       const { session } = lab.client;
-      const created = new Promise<WatchEventType>((resolve) => void session.watch(path, 'creation', resolve));
+      const created = new Promise<WatchEventType>((resolve) => void session.watches.plant(path, 'creation', resolve));
       await lab.proxy.seen(answered('exists'));
       await lab.other.session.request(createPersistent(path, openAcl));
       expect(await created).to.equal('created');
-      expect(await session.watch(path, 'creation', () => undefined)).to.have.property('version', 0);
+      expect(await session.watches.plant(path, 'creation', () => undefined)).to.have.property('version', 0);
       expect((await lab.proxy.seen(answered('removeWatches'))).err).to.equal(0);
     });
 

@@ -42,7 +42,7 @@ describe('silence', () => {
     const startedAt = lab.now();
     client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 24_000, connectionTimeoutMs: 3_000 });
     expect(lab.now() - startedAt).to.be.closeTo(3_000 / 2, 20);
-    expect(client.session.server).to.equal(lab.server.connectString);
+    expect(client.session.connection.server).to.equal(lab.server.connectString);
     expect(client.session.epoch).to.equal(2);
   });
 
@@ -174,7 +174,9 @@ describe('silence', () => {
     const paths = Array.from({ length: 88 }, (_, index) => `${parent}/${index}`);
     await Promise.all(paths.map((path) => outside.session.request(createPersistent(path, openAcl))));
     const planted: Promise<unknown>[] = [];
-    const fired = paths.map((path) => new Promise((resolve) => planted.push(session.watch(path, 'data', resolve))));
+    const fired = paths.map(
+      (path) => new Promise((resolve) => planted.push(session.watches.plant(path, 'data', resolve))),
+    );
     await Promise.all(planted);
     lab.proxy.clear();
 

@@ -93,7 +93,7 @@ describe(`a server that restarts under ${quietClients} quiet clients`, function 
   after(() => Promise.all(clients.map((client) => client.close({ timeoutMs: 500 }))));
 
   const heardSince = (time: number): Promise<void> =>
-    until('each client has an answer', () => clients.every(({ session }) => session.heardAt > time), 30_000);
+    until('each client has an answer', () => clients.every(({ session }) => session.connection.heardAt > time), 30_000);
 
   it('writes no transaction for them', async () => {
     await using server = await startServer();

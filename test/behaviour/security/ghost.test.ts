@@ -41,7 +41,7 @@ describe('a lost session on a server that accepts it, and then answers no token 
     const heardFor = (timeouts: number): Promise<void> =>
       until(
         `the servers have answered for ${timeouts} session timeouts`,
-        () => client.session.heardAt >= releasedAt + timeouts * sessionTimeoutMs,
+        () => client.session.connection.heardAt >= releasedAt + timeouts * sessionTimeoutMs,
         30_000,
       );
     await heardFor(3.5);

@@ -91,7 +91,7 @@ describe('a client of three servers, one of which refuses its account', function
         await others[0]?.accept();
         await until(
           'another server is connected',
-          () => client.session.isConnected && client.session.server === others[0]?.connectString,
+          () => client.session.isConnected && client.session.connection.server === others[0]?.connectString,
         );
         expect(await hold.release()).to.equal('released');
       }));
@@ -101,7 +101,7 @@ describe('a client of three servers, one of which refuses its account', function
       const write = (_details: unknown, text: string): void => void lines.push(text);
       await withHold(
         async (client) => {
-          const connected = proxies.find((proxy) => proxy.connectString === client.session.server);
+          const connected = proxies.find((proxy) => proxy.connectString === client.session.connection.server);
           refuseAt(refusing);
           refusing.clear();
           await refuse(others);
@@ -228,10 +228,10 @@ describe('a client of three servers, one of which refuses its account', function
   it('that refuses a transaction has not done it: the next server gets it', async () => {
     await using client = await LockClient.connect(connectString(), options);
     const hold = await new InterProcessMutex(client, testPath('refuses')).acquire();
-    const connected = proxies.find((proxy) => proxy.connectString === client.session.server);
+    const connected = proxies.find((proxy) => proxy.connectString === client.session.connection.server);
     connected?.on((frame: Frame) => (answered('multi')(frame) ? { replaceError: -124 } : undefined));
     await hold.transaction().check(hold.path).commit();
-    expect(client.session.server).not.to.equal(connected?.connectString);
+    expect(client.session.connection.server).not.to.equal(connected?.connectString);
     expect(await hold.release()).to.equal('released');
   });
 

@@ -88,7 +88,7 @@ describe('a fault of a semaphore', () => {
       if (op === 'watch') {
         await waits(lab.observer, lab.path, 2);
         await until('the leases are watched', () =>
-          lab.client.session.watchedPaths('children').includes(`${lab.path}/leases`),
+          lab.client.session.watches.paths('children').includes(`${lab.path}/leases`),
         );
         await lab.client.session.prove();
       } else {
@@ -129,7 +129,7 @@ describe('a fault of a semaphore', () => {
     const first = await semaphore.acquire();
     const waiting = semaphore.acquire();
     await waits(lab.observer, lab.path, 2);
-    await until('the shared count is watched', () => lab.client.session.watchedPaths('data').includes(count));
+    await until('the shared count is watched', () => lab.client.session.watches.paths('data').includes(count));
     const suspended = reached(lab.client, 'suspended');
     await lab.proxy.refuse();
     lab.proxy.cut();

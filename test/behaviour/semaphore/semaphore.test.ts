@@ -230,7 +230,7 @@ describe('a semaphore', () => {
       const waiting = semaphore.acquireMany(2, { timeoutMs: 10_000 });
       await waits(lab.observer, lab.path, 3);
       const [, taken, waiter] = await semaphore.participants();
-      await until('the lease is watched', () => lab.client.session.watchedPaths('data').includes(taken?.path ?? ''));
+      await until('the lease is watched', () => lab.client.session.watches.paths('data').includes(taken?.path ?? ''));
       await semaphore.participants();
       await lab.observer.remove(taken?.path ?? '');
       await until('both leases have other znodes', async () => {

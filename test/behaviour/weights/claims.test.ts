@@ -83,7 +83,9 @@ describe('the claim of a weighted mutex', () => {
     const heavy = await theirs.acquire({ weight: 9 });
     proceed();
     const holder = heavy.path;
-    await until('the late client waits for the holder', () => lab.client.session.watchedPaths('data').includes(holder));
+    await until('the late client waits for the holder', () =>
+      lab.client.session.watches.paths('data').includes(holder),
+    );
     expect(isGranted).to.equal(false);
     expect(heavy.isValid).to.equal(true);
     await heavy.release();
@@ -172,7 +174,7 @@ describe('the claim of a weighted mutex', () => {
     const first = await theirs.acquire();
     const light = strict.acquire({ weight: 1 });
     await until('the light waiter watches the holder', () =>
-      lab.client.session.watchedPaths('data').includes(first.path),
+      lab.client.session.watches.paths('data').includes(first.path),
     );
     await createIdleWaiter(2);
     // The light waiter lists, finds the waiter of weight 2 next, and is about to watch that waiter and the claim.

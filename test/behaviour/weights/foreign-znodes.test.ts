@@ -50,7 +50,9 @@ describe('weights and foreign znodes', () => {
     const hold = await weighted.acquire();
     const waiting = plain.acquire();
     await until('the plain mutex is queued', async () => (await lab.observer.children(lab.path)).length === 2);
-    await until('the plain mutex watches the holder', () => lab.other.session.watchedPaths('data').includes(hold.path));
+    await until('the plain mutex watches the holder', () =>
+      lab.other.session.watches.paths('data').includes(hold.path),
+    );
     await hold.release();
     await (await waiting).release();
   });

@@ -15,7 +15,7 @@ describe('a weighted mutex:', () => {
     until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
   /** The paths of this lock that a client watches, its own znodes included. */
   const watched = (client: LockClient): string[] =>
-    client.session.watchedPaths('data').filter((path) => path.startsWith(lab.path));
+    client.session.watches.paths('data').filter((path) => path.startsWith(lab.path));
 
   it('a holder’s session ends: its signal aborts, and the heaviest waiter is next, with a larger token', async () => {
     const victim = await LockClient.connect(sharedConnectString());

@@ -118,7 +118,9 @@ describe('a weighted mutex on a broken connection:', () => {
     const second = theirs.acquire({ weight: 7 });
     await until('the second acquire is queued', async () => (await lab.observer.children(lab.path)).length === 2);
     const light = ours.acquire({ weight: 2, timeoutMs: 15_000 });
-    await until('the light waiter watches the claim', () => lab.client.session.watchedPaths('data').includes(lab.path));
+    await until('the light waiter watches the claim', () =>
+      lab.client.session.watches.paths('data').includes(lab.path),
+    );
     await lab.proxy.refuse();
     lab.proxy.cut();
     await until('the client is suspended', () => lab.client.state === 'suspended');

@@ -53,7 +53,7 @@ describe('the requests of a weighted mutex', () => {
     const waiting = [mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 })];
     await queueReaches(4);
     await until('the first waiter watches the holder', () =>
-      lab.client.session.watchedPaths('data').includes(hold.path),
+      lab.client.session.watches.paths('data').includes(hold.path),
     );
     const before = lab.proxy.frames.length;
     await hold.release();
@@ -95,7 +95,7 @@ describe('the requests of a weighted mutex', () => {
     const waiting = [2, 4, 6, 6, 4, 2].map((weight) => mutex.acquire({ weight }));
     await queueReaches(8);
     await until('the first waiter of each weight watches the claim', () =>
-      lab.client.session.watchedPaths('data').includes(lab.path),
+      lab.client.session.watches.paths('data').includes(lab.path),
     );
     lab.proxy.clear();
     await hold.release();
@@ -115,7 +115,7 @@ describe('the requests of a weighted mutex', () => {
     );
     await queueReaches(41);
     await until('the waiters of all clients watch', () =>
-      clients.every((one) => one.session.watchedPaths('data').some((watched) => watched.startsWith(lab.path))),
+      clients.every((one) => one.session.watches.paths('data').some((watched) => watched.startsWith(lab.path))),
     );
     lab.proxy.clear();
     await hold.release();
