@@ -43,6 +43,9 @@ function renewAll({ since, chrootBytes, paths, send, failed }: WatchRenewal, kin
 function renewOne({ since, send, fired }: WatchRenewal, kind: WatchKind, path: string): void {
   const refused = (error: unknown): void => {
     if (isZooKeeperError(error, 'NO_NODE')) fired(path, 'deleted');
+    // The watch is not there. The listener must not wait for it: it reads again, and gets the error.
+    else if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS'))
+      fired(path, kind === 'children' ? 'children' : 'changed');
   };
   if (kind === 'children') {
     // Its answer has no zxid of the last change. An event too many costs one more list.
