@@ -158,6 +158,19 @@ describe('a grant', () => {
       await hold.release();
     });
 
+    it('is searched in a list behind that write also if the server put the write off', async () => {
+      let writes = 0;
+      lab.proxy.on((frame) => (sent('multi')(frame) && (writes += 1) === 2 ? { refuse: -127 } : undefined));
+      const hold = await lab.mutex.acquire();
+      const again = lab.proxy.frames.findLast(sent('connect'))?.connection;
+      const ops = lab.proxy.frames
+        .filter((frame) => frame.from === 'client' && frame.connection === again && frame.op !== 'sync')
+        .map(({ op }) => op);
+      const search = ['multi', 'getChildren2'];
+      expect(ops.slice(0, ops.indexOf('exists'))).to.deep.equal(['connect', 'multi', ...search, ...search]);
+      await hold.release();
+    });
+
     it('is searched again if the server failed to answer, and uses the znode that was created', async () => {
       once(lab.proxy, sent('create2'), () => {
         once(lab.proxy, answered('multi'), { replaceError: -118 });
