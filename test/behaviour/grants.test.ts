@@ -53,9 +53,11 @@ describe('a grant', () => {
   };
 
   it('is discarded if the session ends during its proof: the next session queues up again', async () => {
-    const { acquiring, name } = await heldBack(() => lab.mutex.acquire());
-    // The client must not prove its session on another connection before the session has ended.
-    await lab.proxy.refuse();
+    const { acquiring, name } = await heldBack(
+      () => lab.mutex.acquire(),
+      // The client must not prove its session on another connection before the session has ended.
+      () => lab.proxy.refuse(),
+    );
     await lab.observer.endSession(lab.client);
     lab.proxy.cut();
     await lab.proxy.accept();
