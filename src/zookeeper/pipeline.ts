@@ -170,11 +170,16 @@ export class Pipeline implements LinkUser {
     while (this.#unanswered.length < this.#window.size) {
       const call = this.#unsent.next();
       if (call === undefined) return;
-      try {
-        this.#send(call);
-      } catch (error) {
-        call.caller.reject(error);
-      }
+      this.#sendLate(call);
+    }
+  }
+
+  /** The sender has returned. So an error of `beforeWrite` rejects the promise of the caller. */
+  #sendLate(call: Call): void {
+    try {
+      this.send(call);
+    } catch (error) {
+      call.caller.reject(error);
     }
   }
 
@@ -244,7 +249,7 @@ export class Pipeline implements LinkUser {
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
     const send = (): void => {
       this.#postponed.delete(call);
-      this.send(call);
+      this.#sendLate(call);
     };
     this.#postponed.set(
       call,

@@ -134,6 +134,24 @@ describe('FIELD B1: a server that says "later"', function () {
     expectSameConnection();
   });
 
+  it('to setWatches: a waiter that gives up meanwhile leaves no watch behind', async () => {
+    const held = await lab.theirs.acquire(limit);
+    const aborter = new AbortController();
+    const waiting = rejection(lab.mutex.acquire({ ...limit, signal: aborter.signal }));
+    await queued(2);
+    await lab.sleep(1_000);
+    const said = throttle('setWatches', 1);
+    lab.proxy.cut();
+    await until('it was told', () => said() === 1);
+    aborter.abort();
+    await waiting;
+    await lab.sleep(sessionTimeoutMs);
+    const before = lab.proxy.frames.length;
+    await held.release();
+    await lab.sleep(1_000);
+    expect(lab.proxy.frames.slice(before).filter(answered('watch'))).to.deep.equal([]);
+  });
+
   it('to create2, each time: the acquire stops at its deadline, with that reason, and leaves nothing', async () => {
     const said = throttle('create2', Infinity);
     const startedAt = lab.now();
