@@ -163,12 +163,13 @@ export class Connection {
     });
   }
 
-  /** Stops attaching, unless the server was asked already. The present connection stays. */
+  /** Stops attaching, unless the server was asked already. The present connection stays, unless it has ended. */
   stopAttaching(): void {
     const state = this.#state;
     if (state.at !== 'connected' || state.second?.mayStop !== true) return;
     state.second.abandon();
-    this.#stay(state, state.second);
+    if (state.pipeline.isEnded) this.#disconnected(state);
+    else this.#stay(state, state.second);
   }
 
   /** Ends this connection. The next server is tried at once. */
