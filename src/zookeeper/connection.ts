@@ -143,7 +143,7 @@ export class Connection {
     if (this.#state.at === 'connected') this.#state.links.attach(drainMs);
   }
 
-  /** Stops attaching, unless the server was asked already. The present connection stays. */
+  /** Stops attaching, unless the server was asked already. The present connection stays, unless it has ended. */
   stopAttaching(): void {
     if (this.#state.at === 'connected') this.#state.links.stopAttaching();
   }

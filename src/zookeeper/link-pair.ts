@@ -59,11 +59,12 @@ export class LinkPair {
     });
   }
 
-  /** Stops attaching, unless the server was asked already. The present link stays. */
+  /** Stops attaching, unless the server was asked already. The present link stays, unless it has ended. */
   stopAttaching(): void {
     if (this.#second?.mayStop !== true) return;
     this.#second.abandon();
-    this.#stay(this.#second);
+    if (this.pipeline.isEnded) this.#listener.ended(this);
+    else this.#stay(this.#second);
   }
 
   /** Rejects all requests with CONNECTION_LOSS. */

@@ -20,7 +20,7 @@ describe('the requests that wait for room in the window', () => {
     const lanes = new RequestLanes();
     const usual = [createPersistent('/a', openAcl), getChildren('/a'), exists('/b')];
     const releases = [remove('/b'), closeSession()];
-    const proofs = [check(['/a']), sync('/'), setWatches(1n, 'data', ['/a'])];
+    const proofs = [check(['/a']), sync('/'), setWatches(1n, 'data', () => ['/a'])];
     const [create, list, last] = usual;
     const [deletion, end] = releases;
     const [proof, behind, watches] = proofs;

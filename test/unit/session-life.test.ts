@@ -27,7 +27,7 @@ describe('the life of a session', () => {
 
   it('needs no other connection for one timeout after an attach failed, although its heartbeat is not answered', () => {
     const { life } = after([50_100, { is: 'attach-failed' }]);
-    const need = (now: number): string => beforeGrant(life.schedule, life.proof, now);
+    const need = (now: number): string => beforeGrant(life, life.proof, now);
     expect(need(50_100 + timeoutMs - 1)).to.equal('write');
     expect(need(50_100 + timeoutMs)).to.equal('attach');
   });
