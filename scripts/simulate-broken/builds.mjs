@@ -18,7 +18,7 @@ export const builds = [
     edits: [
       edit(
         'src/zookeeper/connection.ts',
-        'for (const { operation, caller } of reattach.heldBack) caller.reject(connectionLost(operation, this.lastError));',
+        'for (const { operation, caller } of second?.heldBack ?? [])\n      caller.reject(connectionLost(operation, this.lastError));',
         '',
       ),
     ],

@@ -157,12 +157,17 @@ export class Pipeline implements LinkUser {
   }
 
   #send(call: Call): void {
-    const { operation } = call;
-    // Before the frame is begun, because requests that this call sends would be written into the middle of it.
-    operation.beforeWrite?.();
-    const request = new WireRequest(call, this.#options.nextXid(), this.#options.clock.now());
-    this.#unwritten.addFrame(request, this.#chrootOf(operation));
-    this.#unanswered.push(request);
+    const { operation, caller } = call;
+    try {
+      // Before the frame is begun, because requests that this call sends would be written into the middle of it.
+      operation.beforeWrite?.();
+      const request = new WireRequest(call, this.#options.nextXid(), this.#options.clock.now());
+      this.#unwritten.addFrame(request, this.#chrootOf(operation));
+      this.#unanswered.push(request);
+    } catch (error) {
+      caller.reject(error);
+      return;
+    }
     this.#writeSoon();
   }
 
@@ -170,16 +175,7 @@ export class Pipeline implements LinkUser {
     while (this.#unanswered.length < this.#window.size) {
       const call = this.#unsent.next();
       if (call === undefined) return;
-      this.#sendLate(call);
-    }
-  }
-
-  /** The sender has returned. So an error of `beforeWrite` rejects the promise of the caller. */
-  #sendLate(call: Call): void {
-    try {
-      this.send(call);
-    } catch (error) {
-      call.caller.reject(error);
+      this.#send(call);
     }
   }
 
@@ -249,7 +245,7 @@ export class Pipeline implements LinkUser {
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
     const send = (): void => {
       this.#postponed.delete(call);
-      this.#sendLate(call);
+      this.send(call);
     };
     this.#postponed.set(
       call,

@@ -177,6 +177,22 @@ describe('FIELD A1: while new connections are in trouble and the old one is heal
     });
   }
 
+  it('a client that is closed after its old connection has ended closes its session over a third one', async () => {
+    await idle();
+    await lab.proxy.admit('swallowed');
+    const acquiring = rejection(lab.mutex.acquire(longLimit));
+    await queued([lab.path], 1);
+    lab.proxy.cut();
+    await lab.sleep(10);
+    await lab.proxy.admit('served');
+    const startedAt = lab.now();
+    await lab.client.close({ timeoutMs: 2 * sessionTimeoutMs });
+    expect(lab.now() - startedAt).to.be.below(sessionTimeoutMs / 4);
+    expect(await acquiring).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');
+    expect(await sessionsOn(lab)).to.not.include(sessionId);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+  });
+
   it('a new connection that fails while requests are in flight on the old one costs none of them', async () => {
     await idle();
     await lab.proxy.admit('closed');

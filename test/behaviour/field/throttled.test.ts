@@ -152,6 +152,18 @@ describe('FIELD B1: a server that says "later"', function () {
     expect(lab.proxy.frames.slice(before).filter(answered('watch'))).to.deep.equal([]);
   });
 
+  it('to a transaction whose hold is released meanwhile: the commit rejects, and nothing was done', async () => {
+    const hold = await lab.mutex.acquire(limit);
+    const data = testPath('data');
+    const said = throttle('multi', 1);
+    const committing = rejection(hold.transaction().create(data).commit());
+    await until('it was told', () => said() === 1);
+    expect(await hold.release()).to.equal('released');
+    expect(await committing).to.have.property('code', 'ERR_LOCK_NOT_OWNED');
+    expect(await lab.observer.exists(data)).to.equal(false);
+    expectSameConnection();
+  });
+
   it('to create2, each time: the acquire stops at its deadline, with that reason, and leaves nothing', async () => {
     const said = throttle('create2', Infinity);
     const startedAt = lab.now();
