@@ -61,8 +61,8 @@ export const mutants = [
   {
     name: 'the next server gets watches with paths outside of the chroot',
     file: 'src/zookeeper/watch-renewal.ts',
-    find: 'send(setWatches(since, kind, some))',
-    replace: 'send({ ...setWatches(since, kind, some), isAbsolute: true })',
+    find: 'send(setWatches(since, kind, wanted))',
+    replace: 'send({ ...setWatches(since, kind, wanted), isAbsolute: true })',
     tests: tests('behaviour/chroot', 'watches an existing predecessor again'),
   },
   {

@@ -51,7 +51,7 @@ export const mutants = [
   {
     name: 'an idle client that writes',
     file: 'src/zookeeper/session-life.ts',
-    find: "if (!isProven(life) || life.attach !== 'none' || isActive(schedule, now, timeoutMs)) return beat(life, now);",
+    find: "if (!isProven(life) || life.attach !== 'none' || isActive(life, now, timeoutMs)) return beat(life, now);",
     replace: 'return beat(life, now);',
     tests: tests(
       'behaviour/connection/quiet',
@@ -82,9 +82,9 @@ export const mutants = [
   },
   {
     name: 'an attach that is reported as an outage',
-    file: 'src/zookeeper/connection.ts',
-    find: 'state.pipeline.fail(this.lastError);\n    this.#established(',
-    replace: 'state.pipeline.fail(this.lastError);\n    this.#listener.disconnected();\n    this.#established(',
+    file: 'src/zookeeper/link-pair.ts',
+    find: 'this.#second = undefined;\n    this.#listener.exchanged(',
+    replace: 'this.#second = undefined;\n    this.#listener.ended(this);\n    this.#listener.exchanged(',
     tests: tests('behaviour/connection/attach', 'beside the present connection, which sends'),
   },
   {
@@ -234,8 +234,8 @@ export const mutants = [
   },
   {
     name: 'requests that never settle if the attach fails',
-    file: 'src/zookeeper/connection.ts',
-    find: 'for (const { operation, caller } of second?.heldBack ?? [])\n      caller.reject(connectionLost(operation, this.lastError));',
+    file: 'src/zookeeper/link-pair.ts',
+    find: 'for (const { operation, caller } of second?.heldBack ?? [])\n      caller.reject(connectionLost(operation, this.#options.lastError()));',
     replace: '',
     tests: tests('behaviour/connection/attach', 'to another server if the present one'),
   },
@@ -262,8 +262,8 @@ export const mutants = [
   },
   {
     name: 'an attach that gives up the present connection when the new one fails',
-    file: 'src/zookeeper/connection.ts',
-    find: 'if (!state.pipeline.isEnded) {',
+    file: 'src/zookeeper/link-pair.ts',
+    find: 'if (!this.pipeline.isEnded) {',
     replace: 'if (false as boolean) {',
     tests: tests(
       'behaviour/field/new-connections',
@@ -273,21 +273,21 @@ export const mutants = [
   {
     name: 'a session whose attach has failed attaches again at once',
     file: 'src/zookeeper/session-life.ts',
-    find: 'noAttachUntil: now + before.proof.timeoutMs',
-    replace: 'noAttachUntil: now',
+    find: 'const noAttachUntil = now + before.proof.timeoutMs;',
+    replace: 'const noAttachUntil = now;',
     tests: tests('unit/session-life', 'for one timeout after an attach failed'),
   },
   {
     name: 'requests that never go out if their attach fails and the present connection stays',
     file: 'src/zookeeper/connection.ts',
-    find: 'this.#sendAll(second.heldBack);\n    this.#listener.roomMade();',
-    replace: 'this.#listener.roomMade();',
+    find: 'this.#sendAll(heldBack);\n          listener.roomMade();',
+    replace: 'listener.roomMade();',
     tests: tests('behaviour/connection/attach', 'on the present connection, if the new one fails'),
   },
   {
     name: 'an attach that loses the reads in flight',
-    file: 'src/zookeeper/connection.ts',
-    find: 'const reads = state.pipeline.takeRepeatable();',
+    file: 'src/zookeeper/link-pair.ts',
+    find: 'const reads = this.pipeline.takeRepeatable();',
     replace: 'const reads: Call[] = [];',
     tests: tests('behaviour/connection/attach', 'what was not answered on the old one'),
   },
