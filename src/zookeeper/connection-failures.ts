@@ -29,7 +29,7 @@ export class ConnectionFailures {
   /** The connection has ended. A server that ends each connection on which it gets an operation gets it no more. */
   ofConnection({ link, unanswered }: Pipeline, ended: Error | undefined): void {
     this.of(link.server, ended ?? new Error(`${link.server} closed the connection`));
-    const fatal = link.wasDropped ? undefined : this.#facts.traits.endedAt(unanswered);
+    const fatal = link.wasDropped ? undefined : this.#facts.traits.endedAt(unanswered, link.server);
     if (fatal === undefined) return;
     const consequence = consequences[fatal] ?? 'Such requests fail. ZooKeeper 3.5 or later is needed';
     this.#facts.warn(
@@ -84,7 +84,7 @@ interface FailingConnection {
   readonly timeoutMs: number;
 }
 
-/** What the client does instead of an operation that ends each connection. */
+/** The client's substitutes for an operation that ends each connection. */
 const consequences: Partial<Record<string, string>> = {
   createContainer: 'Parents are created as persistent znodes instead, which stay when they are empty',
   setWatches: 'Watches are planted one by one instead',

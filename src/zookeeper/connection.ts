@@ -295,6 +295,7 @@ export class Connection {
     const { link, startedAt, wasAccepted } = handshake;
     if (wasAccepted) this.#dialler.avoid(link);
     this.#failures.ofAttempt(handshake, error, this.sessionId === 0n);
+    if (!wasGranted && !handshake.grantedOther) this.#traits.gaveNoSession(link.server);
     // A session that is resumed only to be closed must not be resumed without end, because each ConnectRequest extends
     // it.
     this.#judge(!wasGranted || this.#options.resume ? { startedAt, wasAccepted } : undefined);

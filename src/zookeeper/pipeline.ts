@@ -74,7 +74,7 @@ export class Pipeline implements LinkUser {
     if (this.#options.traits.endsConnections(name)) {
       const cause = new Error(`${this.link.server} ends each connection on which it gets the request ${name}`);
       call.caller.reject(new ZooKeeperError(unimplemented, name, path, { cause }));
-    } else if (this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
+    } else if (!this.#unsent.isEmpty || this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
     else this.#send(call);
   }
 

@@ -1,10 +1,11 @@
 /**
- * What a client has learned about its servers, over all of its sessions. Some servers that speak ZooKeeper's protocol do
+ * The facts that a client has learned about its servers, over all of its sessions. Some servers that speak ZooKeeper's protocol do
  * not have all of it: older ones, ClickHouse Keeper, and filters between the client and the server.
  */
 export class ServerTraits {
   readonly #now: () => number;
-  #suspect: { readonly operation: string; readonly times: number } | undefined;
+  /** `servers`: those that ended a connection at the operation, one after another. */
+  #suspect: { readonly operation: string; readonly servers: readonly string[] } | undefined;
   readonly #fatal = new Map<string, Fatal>();
   readonly #answered = new Set<string>();
   #otherSessions = 0;
@@ -17,21 +18,27 @@ export class ServerTraits {
 
   /**
    * The server ended a connection while these operations had no answer, the oldest first. The suspect is one that no
-   * server has ever answered: the first of those that some servers lack, or else the newest. Returns the suspect if it was so three times in a row: the servers
-   * end each connection on which they get it.
+   * server has ever answered: the first of those that some servers lack, or else the newest. Returns the suspect if it
+   * was so three times in a row: the servers end each connection on which they get it.
    */
-  endedAt(operations: readonly string[]): string | undefined {
+  endedAt(operations: readonly string[], server: string): string | undefined {
     const unknown = operations.filter((each) => !this.#answered.has(each));
     const operation = unknown.find((each) => oftenMissing.has(each)) ?? unknown.at(-1) ?? operations[0];
     if (operation === undefined) return undefined;
-    const times = this.#suspect?.operation === operation ? this.#suspect.times + 1 : 1;
-    this.#suspect = { operation, times };
-    if (times < enoughTimes) return undefined;
-    this.#suspect = { operation, times: enoughTimes - 1 };
+    const earlier = this.#suspect?.operation === operation ? this.#suspect.servers : [];
+    const servers = [...earlier, server].slice(-enoughTimes);
+    this.#suspect = { operation, servers };
+    if (servers.length < enoughTimes) return undefined;
+    this.#suspect = { operation, servers: servers.slice(1) };
     const before = this.#fatal.get(operation);
     const pauseMs = before ? Math.min(before.pauseMs * 2, longestPauseMs) : firstPauseMs;
     this.#fatal.set(operation, { until: this.#now() + pauseMs, pauseMs });
     return before ? undefined : operation;
+  }
+
+  /** The server granted no session: it stopped or broke down, which ended its connections too. */
+  gaveNoSession(server: string): void {
+    if (this.#suspect?.servers.includes(server)) this.#suspect = undefined;
   }
 
   /** A server answered the operation. */

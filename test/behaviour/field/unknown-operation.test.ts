@@ -8,6 +8,7 @@ import { rejection, until } from '../../../lab/until.ts';
 import { awaitedLater, createParents, dialsInAMinute, keepsWarnings, mostDialsInAMinute, statesOf } from './support.ts';
 
 const sessionTimeoutMs = 6_000;
+const restartMs = 2_000;
 const limit = { timeoutMs: 5 * sessionTimeoutMs };
 const { warnings, logger } = keepsWarnings();
 
@@ -185,6 +186,24 @@ describe('FIELD A4: at a server that closes the connection at', function () {
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.include('getChildren2').and.include(`127.0.0.1:${lab.proxy.port}`);
     expect(lab.proxy.dials - before).to.be.at.most(4);
+  });
+
+  it('create2, because it breaks down under the load and starts again: the acquire waits until it stays up', async () => {
+    await createParents(lab.client, lab.path);
+    await lab.sleep(2 * sessionTimeoutMs);
+    let ends = 0;
+    const heal = lab.proxy.on((frame) => {
+      if (!sent('create2')(frame)) return undefined;
+      if ((ends += 1) === 4) heal();
+      void lab.proxy.admit('refused');
+      setTimeout(() => void lab.proxy.admit('served'), restartMs);
+      return 'cut';
+    });
+    const hold = await lab.mutex.acquire({ timeoutMs: 60_000 });
+    expect(ends).to.equal(4);
+    expect(hold.isValid).to.equal(true);
+    expect(warningsAbout('create2')).to.deep.equal([]);
+    await hold.release();
   });
 
   it('an operation that it answers otherwise, one lost connection is an ordinary outage', async () => {

@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { getData } from '../../src/zookeeper/operations.ts';
+import { Pipeline, type PipelineListener } from '../../src/zookeeper/pipeline.ts';
+import { ServerLink } from '../../src/zookeeper/server-link.ts';
+import { ServerTraits } from '../../src/zookeeper/server-traits.ts';
+import { FakeLink } from '../../lab/wire/fake-link.ts';
+import { ManualClock } from '../../lab/manual-clock.ts';
+
+/** The first window of a connection. */
+const inFlight = 128;
+
+describe('the requests of one connection', () => {
+  const clock = new ManualClock();
+  const socket = new FakeLink();
+  let answered = (): void => undefined;
+
+  it('a request that is made while answers are read is sent behind those that wait for room', () => {
+    const order: string[] = [];
+    const pipeline = pipelineOf(order);
+    const send = (path: string): void =>
+      pipeline.send({ operation: { ...getData(path, false), beforeWrite: () => order.push(path) }, caller: nobody });
+    for (let index = 0; index <= inFlight; index += 1) send(`/${index}`);
+    expect(order).to.have.length(inFlight);
+    answered = () => {
+      answered = () => undefined;
+      send('/later');
+    };
+    socket.emit('data', Buffer.concat([noNode(1), noNode(2)]));
+    expect(order.slice(inFlight)).to.deep.equal([`/${inFlight}`, '/later']);
+  });
+
+  function pipelineOf(order: string[]): Pipeline {
+    const user = { failure: '', receive: ignore, chunkEnded: ignore, drained: ignore, ended: ignore };
+    const link = new ServerLink(socket, { host: '127.0.0.1', port: 2181 }, user, (_, error) =>
+      order.push(String(error)),
+    );
+    let xid = 0;
+    return new Pipeline(
+      link,
+      {
+        clock,
+        random: () => 0,
+        traits: new ServerTraits(() => 0),
+        chroot: '',
+        timeoutMs: () => 30_000,
+        nextXid: () => (xid += 1),
+      },
+      { ...listener, answered: () => answered() },
+    );
+  }
+});
+
+const nobody = { resolve: ignore, reject: ignore };
+
+const listener: PipelineListener = {
+  heard: ignore,
+  answered: ignore,
+  pinged: ignore,
+  watchFired: ignore,
+  refused: ignore,
+  settled: ignore,
+  roomMade: ignore,
+  ended: ignore,
+};
+
+/** The answer NO_NODE to a request. */
+function noNode(xid: number): Buffer {
+  const frame = Buffer.alloc(20);
+  frame.writeInt32BE(16, 0);
+  frame.writeInt32BE(xid, 4);
+  frame.writeInt32BE(-101, 16);
+  return frame;
+}
+
+function ignore(): void {
+  // The test looks at the order of the requests alone.
+}
