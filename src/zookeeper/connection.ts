@@ -282,9 +282,9 @@ export class Connection {
     const state = this.#state;
     if (state.at !== 'connected' || state.second !== second) return;
     state.pipeline.link.abandon();
-    const reads = state.pipeline.takeRepeatable();
+    const again = [...state.pipeline.takeRepeatable(), ...state.pipeline.takeUnsent()];
     state.pipeline.fail(this.lastError);
-    this.#established(handshake, auth, [...reads, ...second.heldBack]);
+    this.#established(handshake, auth, [...again, ...second.heldBack]);
   }
 
   /** The second connection failed. If the present one stands, it goes on. */
