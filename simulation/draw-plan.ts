@@ -1,7 +1,7 @@
 import { Random } from '../lab/random.ts';
 import { drawCall, drawClose } from './draw-call.ts';
 import type { Mood } from './mood.ts';
-import type { Call, Close, Fault, LockPlan, Plan, ProcessPlan, Step } from './plan.ts';
+import type { Burst, Call, Close, Fault, LockPlan, Plan, ProcessPlan, Step } from './plan.ts';
 
 /** Draws the plan of a seed. */
 export function drawPlan(seed: number, { steps: count = 100, members = 3 } = {}): Plan {
@@ -84,9 +84,11 @@ function drawSteps(random: Random, mood: Mood, count: number): Step[] {
   });
 }
 
-function drawStep(random: Random, mood: Mood): Call | Close | Fault {
+function drawStep(random: Random, mood: Mood): Call | Burst | Close | Fault {
   if (random.chance(mood.faultShare)) return drawFault(random, mood);
-  return random.chance(0.03) ? drawClose(random, mood) : drawCall(random, mood);
+  if (random.chance(0.03)) return drawClose(random, mood);
+  if (random.chance(0.01)) return { do: 'burst', client: random.whole(mood.clients), locks: 100 + random.whole(300) };
+  return drawCall(random, mood);
 }
 
 function drawFault(random: Random, mood: Mood): Fault {
@@ -95,7 +97,7 @@ function drawFault(random: Random, mood: Mood): Fault {
   const process = random.whole(mood.processes);
   const member = random.whole(mood.members);
   const forMs = Math.round(sessionTimeoutMs * random.pick([0.05, 0.3, 0.7, 1.3]) * random.between(0.5, 1.5));
-  switch (random.whole(15)) {
+  switch (random.whole(16)) {
     case 0:
     case 1:
     case 2:
@@ -104,7 +106,14 @@ function drawFault(random: Random, mood: Mood): Fault {
     case 4:
       return { do: 'half-open', client, direction: random.pick(['both', 'to server', 'to client']), forMs };
     case 5:
-      return { do: 'block', process, member, how: random.pick(['refuses', 'swallows']), forMs };
+      return {
+        do: 'block',
+        process,
+        member,
+        how: random.pick(['refuses', 'swallows']),
+        isForNew: random.chance(0.5),
+        forMs,
+      };
     case 6:
       return { do: 'slow', client, byMs: Math.round(random.between(1, sessionTimeoutMs / 4)), forMs };
     case 7:
@@ -119,7 +128,9 @@ function drawFault(random: Random, mood: Mood): Fault {
       return { do: 'delete', lock: random.whole(mood.locks.length), index: random.whole(3) };
     case 12:
       return { do: random.pick(['force', 'revoke']), client, lock: random.whole(mood.locks.length) };
+    case 13:
+      return { do: 'throttle', client, requests: 1 + random.whole(random.pick([2, 20])) };
     default:
-      return { do: 'server', member, how: random.pick(['crash', 'cut', 'depose']), forMs };
+      return { do: 'server', member, how: random.pick(['crash', 'cut', 'depose', 'slow', 'stop']), forMs };
   }
 }

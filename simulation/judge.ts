@@ -5,14 +5,13 @@ import type { Hold, LockLostError } from '../src/index.ts';
 import { nameOf, type Claim } from './claim.ts';
 import type { Owner } from './owner.ts';
 import type { Recorder } from './recorder.ts';
-import type { Bench } from './rules/bench.ts';
+import type { Bench, Committed } from './rules/bench.ts';
 import { GuardedWrites } from './rules/guarded-writes.ts';
 import { Leases } from './rules/leases.ts';
 import { isOrdered, judgeExistence, olderThan } from './rules/order.ts';
 import { ReEntry } from './rules/re-entry.ts';
 import { Revocations } from './rules/revocations.ts';
 import { Terms } from './rules/terms.ts';
-import type { Committed } from './servers.ts';
 
 /**
  * The checks from outside. It knows who was granted what, and what the servers have committed, and judges that at once.
@@ -186,7 +185,7 @@ export class Judge implements Bench {
 
   /** As `isValid`, which would itself notice a loss. */
   #isValid({ hold, owner: { client } }: Claim): boolean {
-    return client.process.now < hold.shared.grant.deadline;
+    return client.process.shownAt(this.now()) < hold.shared.grant.deadline;
   }
 
   /** I2 and I5. */

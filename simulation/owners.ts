@@ -1,8 +1,8 @@
-import { InterProcessMultiLock, lockContext, type Hold } from '../src/index.ts';
+import { InterProcessMultiLock, InterProcessMutex, lockContext, type Hold } from '../src/index.ts';
 import type { Claim } from './claim.ts';
 import type { Judge } from './judge.ts';
 import { mutexOf, optionsOf, ownerOf, roleInMultiLock, usableOf, type Owner, type Task } from './owner.ts';
-import type { Call, LockPlan } from './plan.ts';
+import type { Burst, Call, LockPlan } from './plan.ts';
 import { gaveUp, Settling } from './settling.ts';
 import type { SimClient } from './sim-client.ts';
 import { Work } from './work.ts';
@@ -33,6 +33,23 @@ export class Owners {
         .catch((error: unknown) =>
           this.#judge.tell('I9', `${client.name} ${call.how}: ${String((error as Error).stack)}`),
         )
+        .finally(() => {
+          client.open -= 1;
+          client.noteUse();
+        });
+    }
+  }
+
+  /** The locks of a burst are not judged: each call must settle, and leave nothing behind. */
+  burst({ locks }: Burst, client: SimClient): void {
+    const { client: library, name } = client;
+    if (library === undefined) return;
+    for (let count = 0; count < locks; count += 1) {
+      const mutex = new InterProcessMutex(library, `${burstPath}/${name}-${count}`);
+      client.open += 1;
+      void this.settling
+        .inTime({ client, id: name }, 'acquire of a burst', mutex.withLock(ignore), undefined)
+        .catch((error: unknown) => this.settling.failed({ id: name }, 'acquire of a burst', error))
         .finally(() => {
           client.open -= 1;
           client.noteUse();
@@ -89,7 +106,7 @@ export class Owners {
     if (how === 'try') return this.settling.granted(owner, lock.tryAcquire(options), timeoutMs);
     if (abortAfterMs === undefined) return this.settling.granted(owner, lock.acquire(options), timeoutMs);
     const aborter = new AbortController();
-    const stop = owner.client.process.clock.after(abortAfterMs, () => aborter.abort(gaveUp));
+    const stop = owner.client.clock.after(abortAfterMs, () => aborter.abort(gaveUp));
     try {
       return await this.settling.granted(owner, lock.acquire({ ...options, signal: aborter.signal }), abortAfterMs);
     } finally {
@@ -123,7 +140,7 @@ export class Owners {
     const made = owner.client.lock(owner.lock, owner.library);
     if (made.is !== 'election') return;
     const aborter = new AbortController();
-    const { clock } = owner.client.process;
+    const { clock } = owner.client;
     clock.after(3 * owner.call.holdMs + 50, () => aborter.abort(gaveUp));
     const lead = {};
     let terms = 0;
@@ -214,4 +231,11 @@ export class Owners {
   #ended({ client, id }: Owner, outcome: 'released' | 'lost'): void {
     this.#judge.recorder.owner(client.name, id, { type: 'released', outcome });
   }
+}
+
+/** The folder of the locks of bursts. */
+export const burstPath = '/burst';
+
+function ignore(): void {
+  // The lock is released at once.
 }

@@ -12,15 +12,6 @@ export interface Plan {
   readonly locks: readonly LockPlan[];
   /** In the order of their times. */
   readonly steps: readonly Step[];
-  /** Faults that strike right before or right behind a message, by its number. */
-  readonly strikes?: readonly Strike[];
-}
-
-export interface Strike {
-  readonly message: number;
-  readonly when: 'before' | 'behind';
-  /** `client` and `process` are those of the message. */
-  readonly fault: Fault;
 }
 
 export interface ProcessPlan {
@@ -42,7 +33,7 @@ export type LockPlan = {
 );
 
 /** One step: a call of an application, the close of a client, or a fault. `at`: virtual milliseconds. */
-export type Step = { readonly at: number } & (Call | Close | Fault);
+export type Step = { readonly at: number } & (Call | Burst | Close | Fault);
 
 export interface Call {
   readonly do: 'call';
@@ -72,6 +63,13 @@ export interface WritePlan {
   readonly fails: boolean;
   /** True if the job does not wait for the answer. */
   readonly floats: boolean;
+}
+
+/** The application acquires so many other locks in one tick, each of which nobody else wants, and releases them. */
+export interface Burst {
+  readonly do: 'burst';
+  readonly client: number;
+  readonly locks: number;
 }
 
 /** The application closes a client, whatever its calls are doing. Another client takes its place afterwards. */
@@ -112,14 +110,17 @@ export type Fault =
       readonly direction: 'both' | 'to server' | 'to client';
       readonly forMs: number;
     }
-  /** A process cannot reach a member. */
+  /** A process cannot reach a member. `isForNew`: the connections that it has stay. */
   | {
       readonly do: 'block';
       readonly process: number;
       readonly member: number;
       readonly how: 'refuses' | 'swallows';
+      readonly isForNew: boolean;
       readonly forMs: number;
     }
+  /** The next requests of a client are answered with THROTTLED_OP: it is to ask again later. */
+  | { readonly do: 'throttle'; readonly client: number; readonly requests: number }
   | { readonly do: 'slow'; readonly client: number; readonly byMs: number; readonly forMs: number }
   /** A second connection attaches to the session of a client, as a request that was delayed in the network would. */
   | { readonly do: 'attach'; readonly client: number; readonly member: number }
@@ -131,10 +132,16 @@ export type Fault =
   | {
       readonly do: 'server';
       readonly member: number;
-      readonly how: 'crash' | 'cut' | 'depose';
+      readonly how: ServerFault;
       readonly forMs: number;
     };
 
+/**
+ * `slow`: the member takes a part of the session timeout for each message of another member, as on a slow disk. `stop`:
+ * its process is stopped, and goes on later with all that has arrived meanwhile.
+ */
+export type ServerFault = 'crash' | 'cut' | 'depose' | 'slow' | 'stop';
+
 export function isFault(step: Step): step is Step & Fault {
-  return step.do !== 'call' && step.do !== 'close';
+  return step.do !== 'call' && step.do !== 'burst' && step.do !== 'close';
 }

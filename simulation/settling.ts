@@ -49,7 +49,7 @@ export class Settling {
   }
 
   /** Tells an error that no call may reject with. */
-  failed({ id }: Owner, what: string, error: unknown): void {
+  failed({ id }: Pick<Owner, 'id'>, what: string, error: unknown): void {
     if (error !== gaveUp && !expectedCodes.has(String((error as { code?: unknown }).code)))
       this.#judge.tell('I4', `${id} ${what} failed: ${String((error as Error).stack)}`);
   }

@@ -6,17 +6,25 @@ import {
   LeaderElection,
   LockClient,
 } from '../src/index.ts';
+import type { Surroundings } from '../src/client/surroundings.ts';
 import type { SharedGrant } from '../src/mutex/hold.ts';
 import type { Clock } from '../src/support/clock.ts';
+import type { Random } from '../lab/random.ts';
+import type { VirtualMachine } from '../lab/virtual/bridge.ts';
+import { surroundingsOf } from '../lab/virtual/surroundings.ts';
+import type { VirtualProcess } from '../lab/virtual/virtual-process.ts';
+import { VirtualSocket } from '../lab/virtual/virtual-socket.ts';
+import { connectRequest } from '../lab/wire/request.ts';
 import type { LockPlan, Plan } from './plan.ts';
-import type { SimNetwork } from './sim-network.ts';
-import type { SimProcess } from './sim-process.ts';
-import { tapped, type WatchListener } from './wiretap.ts';
+import { tap, type WireListener } from './wiretap.ts';
 
 /** A client of the library in a simulated process, and its locks. */
 export class SimClient {
   readonly name: string;
-  readonly process: SimProcess;
+  readonly process: VirtualProcess;
+  readonly clock: Clock;
+  /** The chance of its process. */
+  readonly random: Random;
   /** Undefined until it is connected. */
   client: LockClient | undefined;
   readonly connected: Promise<LockClient>;
@@ -28,27 +36,25 @@ export class SimClient {
   idleSince = 0;
   /** The timers of the library that are still to fire. */
   timers = 0;
+  readonly #sockets = new Set<VirtualSocket>();
+  readonly #late = new Set<VirtualSocket>();
   readonly #locks = new Map<LockPlan, SimLock>();
   readonly #options: SimClientOptions;
 
-  /** Called for each transaction that it sends. It also names the client in the network. */
-  readonly onWrite = (): void => this.#options.wrote(this);
-
-  constructor(name: string, process: SimProcess, options: SimClientOptions) {
+  constructor(name: string, process: VirtualProcess, options: SimClientOptions) {
     this.#options = options;
     this.name = name;
     this.process = process;
-    const { plan, network } = options;
-    const hosts = Array.from({ length: plan.members }, (_, member) => `s${member}:2181`).join(',');
-    const surroundings = {
-      ...process.surroundings,
-      clock: this.#counted(process.clock),
-      network: tapped(network.of(process, this.onWrite), {
-        deletes: options.deletes,
-        heard: (path, session, isForgetting) => options.heard(this, path, session, isForgetting),
-      }),
+    const { plan, machine, random, connectString } = options;
+    this.random = random;
+    const { clock, chance, network } = surroundingsOf(process, machine, random);
+    this.clock = clock;
+    const surroundings: Surroundings = {
+      clock: this.#counted(clock),
+      chance,
+      network: { connect: (to) => this.#tapped(network.connect(to)) },
     };
-    this.connected = LockClient.connectIn(surroundings, hosts, {
+    this.connected = LockClient.connectIn(surroundings, connectString, {
       sessionTimeoutMs: plan.sessionTimeoutMs,
       connectionTimeoutMs: 1e9,
       tickTimeMs: plan.knowsTick ? plan.tickTimeMs : undefined,
@@ -59,9 +65,36 @@ export class SimClient {
     );
   }
 
+  /** The connections that it has not ended. */
+  get openSockets(): VirtualSocket[] {
+    return [...this.#sockets].filter(({ destroyed }) => !destroyed);
+  }
+
+  /** The connections that were given up before a session was granted, and that close that session. */
+  get lateSockets(): VirtualSocket[] {
+    return this.openSockets.filter((socket) => this.#late.has(socket));
+  }
+
   /** A lock was used, or the connection has changed. */
   noteUse(): void {
-    this.idleSince = this.#options.network.agenda.now;
+    this.idleSince = this.#options.machine.time.agenda.now;
+  }
+
+  /**
+   * A second connection attaches to its session, as a ConnectRequest does that was delayed in the network until its
+   * client had given that connection up. It says nothing more, and ends after the answer.
+   */
+  attachTwin(port: number): void {
+    const { machine, plan } = this.#options;
+    if (!this.client) return;
+    const { id, password, lastZxid } = this.client.session.connection.identity;
+    const ticket = { sessionId: id.readBigInt64BE(), password };
+    const twin = machine.time.as(this.process, () =>
+      VirtualSocket.connect(machine.network, { host: '127.0.0.1', port }, () =>
+        twin.write(connectRequest(plan.sessionTimeoutMs, ticket, Number(lastZxid))),
+      ),
+    );
+    twin.on('data', () => twin.destroy()).on('error', () => undefined);
   }
 
   lock(plan: LockPlan, client: LockClient): SimLock {
@@ -83,6 +116,19 @@ export class SimClient {
             ? [lock.lock.readLock, lock.lock.writeLock]
             : [];
     for (const one of revocable) one.makeRevocable((hold) => this.#options.revoked(hold.shared));
+  }
+
+  #tapped(socket: VirtualSocket): VirtualSocket {
+    const { wrote, deletes, heard } = this.#options;
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    tap(socket, {
+      wrote: (isAgain) => wrote(this, isAgain),
+      deletes,
+      gaveUp: () => this.#late.add(socket),
+      heard: (...event) => heard(this, ...event),
+    });
+    return socket;
   }
 
   #counted(clock: Clock): Clock {
@@ -110,11 +156,13 @@ export class SimClient {
 
 export interface SimClientOptions {
   readonly plan: Plan;
-  readonly network: SimNetwork;
+  readonly machine: VirtualMachine;
+  readonly random: Random;
+  readonly connectString: string;
   /** Called for each transaction that the client sends. */
-  readonly wrote: (client: SimClient) => void;
-  readonly deletes: WatchListener['deletes'];
-  readonly heard: (client: SimClient, ...event: Parameters<WatchListener['heard']>) => void;
+  readonly wrote: (client: SimClient, isAgain: boolean) => void;
+  readonly deletes: WireListener['deletes'];
+  readonly heard: (client: SimClient, ...event: Parameters<WireListener['heard']>) => void;
   /** Called when the library asks a holder to release. */
   readonly revoked: (shared: SharedGrant) => void;
 }

@@ -1,16 +1,14 @@
 import type { HistoryEvent } from '../lab/judge/history.ts';
 import type { Violation } from '../lab/judge/violation.ts';
 import { phases } from '../lab/virtual/agenda.ts';
-import type { Fault, Plan, Strike } from './plan.ts';
-import { World } from './world.ts';
+import type { Plan } from './plan.ts';
+import { startMs, World } from './world.ts';
 
 /** Runs a plan, one event after another, and checks after each. */
 export class Simulation {
   readonly world: World;
   readonly #plan: Plan;
-  #begin = 0;
   #at: At = { is: 'running' };
-  #settled: () => void = () => {};
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -33,60 +31,38 @@ export class Simulation {
   }
 
   #run(): Promise<void> {
-    const { agenda } = this.world;
-    const begin = (this.#begin = agenda.now);
-    for (const step of this.#plan.steps)
-      agenda.add(begin + step.at, phases.socket, undefined, () => this.world.perform(step));
-    if (this.#plan.strikes?.length) this.#strikeAt(this.#plan.strikes);
+    const { time } = this.world.machine;
+    for (const step of this.#plan.steps) time.add(step.at, phases.socket, () => this.world.perform(step));
     const last = this.#plan.steps.at(-1)?.at ?? 0;
-    agenda.add(begin + last + 1, phases.socket, undefined, () => {
+    time.add(last + 1, phases.socket, () => {
       this.world.striker.heal();
-      this.#at = { is: 'healed', since: agenda.now };
+      this.#at = { is: 'healed', since: time.agenda.now };
     });
     return new Promise((resolve) => {
-      this.#settled = resolve;
-      setImmediate(this.#turn);
+      time.afterEach = () => {
+        if (this.#goesOn()) return false;
+        time.stop();
+        resolve();
+        return true;
+      };
+      time.whenIdle = () => {
+        this.world.judge.tell('I4', 'nothing is left to happen');
+        resolve();
+      };
     });
   }
 
-  #strikeAt(strikes: readonly Strike[]): void {
-    const { agenda, network, processes } = this.world;
-    network.onMessage = ({ number, link }) => {
-      for (const { message, when, fault } of strikes) {
-        const index = processes.indexOf(link.process);
-        if (message !== number || index < 0) continue;
-        const strike = (): void =>
-          this.world.striker.strike({ ...fault, process: index, client: index } as unknown as Fault);
-        if (when === 'before') strike();
-        else agenda.add(agenda.now, phases.timer, undefined, strike);
-      }
-    };
+  /** Judges the event that has happened last, when its promises have run out. */
+  #goesOn(): boolean {
+    const { machine, processes, judge } = this.world;
+    const { whose } = machine.time.last;
+    if (processes.some((process) => process === whose)) this.world.look();
+    return judge.violations.length === 0 && !this.#isOver();
   }
 
-  /** Each event of a process is followed by one turn of the event loop, in which its promises run out. */
-  readonly #turn = (): void => {
-    const { agenda, judge } = this.world;
-    this.world.look();
-    for (;;) {
-      if (judge.violations.length > 0 || this.#isOver()) {
-        this.#settled();
-        return;
-      }
-      const entry = agenda.take(Infinity);
-      if (entry === undefined) {
-        judge.tell('I4', 'nothing is left to happen');
-        continue;
-      }
-      entry.run();
-      if (entry.whose) {
-        setImmediate(this.#turn);
-        return;
-      }
-    }
-  };
-
   #isOver(): boolean {
-    const { agenda, clients, closed, owners, judge } = this.world;
+    const { machine, clients, closed, owners, judge } = this.world;
+    const { agenda } = machine.time;
     const { sessionTimeoutMs } = this.#plan;
     switch (this.#at.is) {
       case 'running':
@@ -123,18 +99,19 @@ export class Simulation {
   }
 
   #outcome(): Outcome {
-    const { agenda, herd, judge, striker, network } = this.world;
+    const { machine, messages, herd, judge, striker } = this.world;
+    const { agenda } = machine.time;
     return {
       violations: judge.violations,
       events: agenda.happened,
-      messages: network.messages,
+      messages,
       faults: striker.faults,
       grants: judge.grants.length,
       terms: judge.grants.filter(({ owner }) => owner.lock.is === 'election').length,
       writes: judge.writes.done,
       deletionsTold: herd.told,
       deletionsExcused: herd.excused,
-      virtualMs: agenda.now - this.#begin,
+      virtualMs: agenda.now - startMs,
       history: judge.recorder.events,
     };
   }

@@ -1,14 +1,15 @@
 import { forceRelease, revoke } from '../src/index.ts';
-import { phases, type Agenda } from '../lab/virtual/agenda.ts';
-import { attachTwin } from './attach-twin.ts';
+import type { VirtualEnsemble } from '../lab/servers/virtual/virtual-ensemble.ts';
+import { phases } from '../lab/virtual/agenda.ts';
+import type { VirtualMachine } from '../lab/virtual/bridge.ts';
+import type { Lane } from '../lab/virtual/lane.ts';
+import type { VirtualProcess } from '../lab/virtual/virtual-process.ts';
+import type { VirtualSocket } from '../lab/virtual/virtual-socket.ts';
 import { sequenceOf } from './claim.ts';
 import { sessionName, type Judge } from './judge.ts';
 import type { Fault, LockPlan, Plan } from './plan.ts';
 import type { Herd } from './rules/herd.ts';
-import type { Servers } from './servers.ts';
 import type { SimClient } from './sim-client.ts';
-import type { SimLink, SimNetwork } from './sim-network.ts';
-import type { SimProcess } from './sim-process.ts';
 
 /** Brings the faults of a plan about, and heals them. */
 export class Striker {
@@ -42,9 +43,7 @@ export class Striker {
     const name = `f${this.faults}`;
     recorder.fault({ type: 'fault', fault: name, kind, target, clients, isStopped: kind === 'stall' });
     const forMs = fault && 'forMs' in fault ? fault.forMs : 0;
-    this.#world.agenda.add(this.#world.agenda.now + forMs, phases.socket, undefined, () =>
-      recorder.fault({ type: 'healed', fault: name }),
-    );
+    this.#after(forMs, () => recorder.fault({ type: 'healed', fault: name }));
   }
 
   /** The clients that a fault may hurt. */
@@ -66,7 +65,7 @@ export class Striker {
       case 'block':
         return this.#block(fault);
       case 'stall':
-        return this.#process(fault.process).stall(fault.forMs);
+        return this.#stall(fault);
       case 'crash':
         return this.#crash(fault);
       case 'delete':
@@ -77,33 +76,36 @@ export class Striker {
   }
 
   #strikeClient(fault: Extract<Fault, { client: number }>, client: SimClient): void {
-    const link = this.#linkOf(client);
+    const [socket] = client.openSockets;
+    const toServer = socket?.peer?.arrivals;
+    const toClient = socket?.arrivals;
     switch (fault.do) {
       case 'reset':
-        link?.reset({ toServer: fault.loses === 'both', toClient: fault.loses !== 'nothing' });
+        if (fault.loses === 'both') toServer?.lose();
+        if (fault.loses !== 'nothing') toClient?.lose();
+        socket?.break();
         return;
       case 'half-open':
-        if (link)
-          this.#during(
-            fault.forMs,
-            link.hold({ toServer: fault.direction !== 'to client', toClient: fault.direction !== 'to server' }),
-          );
+        this.#hold(fault.forMs, [
+          fault.direction === 'to client' ? undefined : toServer,
+          fault.direction === 'to server' ? undefined : toClient,
+        ]);
         return;
       case 'slow':
-        if (link) this.#during(fault.forMs, link.slowDown(fault.byMs));
+        for (const lane of [toServer, toClient]) {
+          if (!lane) continue;
+          lane.slowdownMs += fault.byMs;
+          this.#during(fault.forMs, () => (lane.slowdownMs -= fault.byMs));
+        }
         return;
       case 'attach':
-        if (client.client)
-          attachTwin(
-            this.#world.network,
-            client.process,
-            fault.member % this.#plan.members,
-            client.client.session.connection.identity,
-            this.#plan.sessionTimeoutMs,
-          );
+        client.attachTwin(this.#portOf(fault.member));
         return;
       case 'expire':
         this.#expire(client);
+        return;
+      case 'throttle':
+        if (client.client) this.#world.servers.ensemble.throttle(client.client.session.id, fault.requests);
         return;
       case 'force':
       case 'revoke':
@@ -112,50 +114,65 @@ export class Striker {
   }
 
   #strikeServer({ member, how, forMs }: Extract<Fault, { do: 'server' }>): void {
-    const { faults } = this.#world.servers;
+    const { ensemble, servers } = this.#world.servers;
     const target = member % this.#plan.members;
-    if (how === 'crash') {
-      faults.crash(target);
-      this.#during(forMs, () => faults.restart(target));
-    } else if (how === 'cut') {
-      faults.cut(target);
-      this.#during(forMs, () => faults.heal(target));
-    } else {
-      const deposed = faults.depose();
-      if (deposed !== undefined) this.#during(forMs, () => faults.heal(deposed));
+    switch (how) {
+      case 'crash':
+        void servers[target]?.kill();
+        this.#during(forMs, () => void servers[target]?.start());
+        return;
+      case 'cut':
+        ensemble.cut(target);
+        this.#during(forMs, () => ensemble.heal(target));
+        return;
+      case 'slow':
+        this.#during(forMs, ensemble.slowDown(target, this.#plan.sessionTimeoutMs / 8));
+        return;
+      case 'stop':
+        servers[target]?.pause();
+        this.#during(forMs, () => servers[target]?.resume());
+        return;
+      case 'depose': {
+        const deposed = ensemble.depose();
+        if (deposed !== undefined) this.#during(forMs, () => ensemble.heal(deposed));
+      }
     }
   }
 
-  #block({ process, member, how, forMs }: Extract<Fault, { do: 'block' }>): void {
-    const target = member % this.#plan.members;
-    const unblock = this.#world.network.block(this.#process(process), target, how);
-    const releases = this.#world.network
-      .linksOf(this.#process(process), target)
-      .map((link) => (how === 'refuses' ? link.reset() : link.hold({ toServer: true, toClient: true })));
-    this.#during(forMs, () => {
-      unblock();
-      for (const release of releases) release?.();
-    });
+  #block({ process, member, how, isForNew, forMs }: Extract<Fault, { do: 'block' }>): void {
+    const port = this.#portOf(member);
+    this.#during(forMs, this.#world.machine.network.block(this.#process(process), port, how));
+    if (isForNew) return;
+    for (const socket of this.#socketsOf(this.#process(process))) {
+      if (socket.remotePort !== port) continue;
+      const lanes = [socket.arrivals, socket.peer?.arrivals];
+      if (how === 'swallows') this.#hold(forMs, lanes);
+      else {
+        for (const lane of lanes) lane?.lose();
+        socket.break();
+      }
+    }
+  }
+
+  /** A process that is stalled twice goes on when both stalls are over. */
+  #stall({ process: index, forMs }: Extract<Fault, { do: 'stall' }>): void {
+    const process = this.#process(index);
+    process.stalledUntil = Math.max(process.stalledUntil, this.#world.machine.time.agenda.now + forMs);
   }
 
   #crash({ process: index, isSilent, restartAfterMs }: Extract<Fault, { do: 'crash' }>): void {
     const at = index % this.#world.processes.length;
-    const process = this.#world.processes[at] as SimProcess;
+    const process = this.#world.processes[at] as VirtualProcess;
     if (process.isDead) return;
-    for (const link of this.#world.network.linksOf(process)) {
-      // The kernel of a killed process ends its connections. A machine that lost its power says nothing.
-      if (!isSilent) link.destroy();
-      this.#world.network.links.delete(link);
-    }
+    // The kernel of a killed process ends its connections. A machine that lost its power says nothing.
+    if (!isSilent) for (const socket of this.#socketsOf(process)) socket.destroy();
     process.isDead = true;
-    this.#world.agenda.add(this.#world.agenda.now + restartAfterMs, phases.socket, undefined, () =>
-      this.#world.restart(at),
-    );
+    this.#after(restartAfterMs, () => this.#world.restart(at));
   }
 
   #delete(lockIndex: number, index: number): void {
     const lock = this.#plan.locks[lockIndex % this.#plan.locks.length] as LockPlan;
-    const committed = this.#world.servers.committed();
+    const committed = this.#world.servers.ensemble.committed();
     const paths = foldersOf(lock)
       .flatMap((folder) =>
         [...committed.children(folder)]
@@ -171,28 +188,28 @@ export class Striker {
       this.#world.clients.map(({ name }) => name),
     );
     this.#world.judge.takenZnode(path);
-    this.#world.servers.faults.deleteZnode(path);
+    this.#world.servers.ensemble.deleteZnode(path);
   }
 
   #expire({ client, name }: SimClient): void {
     if (!client || client.session.id === 0n) return;
     this.#record('close-session', sessionName(client.session.id), [name]);
     this.#world.judge.takenSession(client.session.id);
-    this.#world.servers.faults.expire(client.session.id);
+    this.#world.servers.ensemble.expire(client.session.id);
   }
 
   /** Another client asks the holder to release, or takes the lock from it. */
   #ask(fault: Extract<Fault, { do: 'force' | 'revoke' }>, asker: SimClient): void {
     const { client, process } = asker;
     const lock = this.#plan.locks[fault.lock % this.#plan.locks.length] as LockPlan;
-    const committed = this.#world.servers.committed();
+    const committed = this.#world.servers.ensemble.committed();
     const folder = lock.is === 'semaphore' || lock.is === 'semaphore-mutex' ? `${lock.path}/leases` : lock.path;
     const [first] = [...committed.children(folder)].sort((a, b) => sequenceOf(a) - sequenceOf(b));
     if (!client || client.host.isClosing || process.isDead || first === undefined) return;
     const path = `${folder}/${first}`;
     const timeoutMs = this.#plan.sessionTimeoutMs;
     this.#world.herd.asked(path, asker);
-    this.#world.agenda.add(this.#world.agenda.now, phases.socket, process, () => {
+    const ask = (): void => {
       const asked =
         fault.do === 'force' ? forceRelease(client, path, { timeoutMs }) : revoke(client, path, { timeoutMs });
       asker.open += 1;
@@ -203,24 +220,42 @@ export class Striker {
       };
       asked.then(settled, settled);
       if (fault.do === 'revoke') asked.then(() => this.#world.judge.revocations.asked(path), ignore);
-    });
+    };
+    this.#world.machine.time.add(0, phases.socket, ask, { whose: process });
   }
 
-  /** The present connection of a client. */
-  #linkOf({ process, onWrite }: SimClient): SimLink | undefined {
-    return this.#world.network.openLinksOf(process, onWrite)[0];
+  #socketsOf(process: VirtualProcess): VirtualSocket[] {
+    const { clients, closed } = this.#world;
+    return [...clients, ...closed].flatMap((client) => (client.process === process ? client.openSockets : []));
   }
 
-  #process(index: number): SimProcess {
-    return this.#world.processes[index % this.#world.processes.length] as SimProcess;
+  #process(index: number): VirtualProcess {
+    return this.#world.processes[index % this.#world.processes.length] as VirtualProcess;
+  }
+
+  #portOf(member: number): number {
+    return this.#world.servers.servers[member % this.#plan.members]?.port ?? 0;
+  }
+
+  /** Nothing arrives on these lanes for this time, and nobody notices. */
+  #hold(forMs: number, lanes: readonly (Lane | undefined)[]): void {
+    for (const lane of lanes) {
+      if (!lane) continue;
+      lane.isHeld = true;
+      this.#during(forMs, () => (lane.isHeld = false));
+    }
   }
 
   /** The fault ends after this time, or with `heal`. */
   #during(forMs: number, end: () => void): void {
     this.#heals.add(end);
-    this.#world.agenda.add(this.#world.agenda.now + forMs, phases.socket, undefined, () => {
+    this.#after(forMs, () => {
       if (this.#heals.delete(end)) end();
     });
+  }
+
+  #after(delayMs: number, run: () => void): void {
+    this.#world.machine.time.add(delayMs, phases.socket, run);
   }
 }
 
@@ -232,13 +267,14 @@ function targetOf(rest: object): string {
 
 /** The part of a world that faults strike. */
 export interface Struck {
-  readonly agenda: Agenda;
-  readonly network: SimNetwork;
-  readonly servers: Servers;
+  readonly machine: VirtualMachine;
+  readonly servers: VirtualEnsemble;
   readonly judge: Judge;
   readonly herd: Herd;
-  readonly processes: readonly SimProcess[];
+  readonly processes: readonly VirtualProcess[];
   readonly clients: readonly SimClient[];
+  /** The clients that were closed, and have successors. */
+  readonly closed: readonly SimClient[];
   /** The clients of a process, by its number. */
   clientsOf(process: number): readonly SimClient[];
   /** A process that has crashed starts again. */

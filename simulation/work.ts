@@ -49,7 +49,7 @@ export class Work {
         resolve();
       };
       for (const { hold } of claims) this.#endersOf(hold.shared).add(over);
-      client.process.clock.after(call.holdMs, over);
+      client.clock.after(call.holdMs, over);
       if (call.heedsLoss === true) stop.addEventListener('abort', over, { once: true });
       if ((call.heedsLoss === true && stop.aborted) || claims.some((claim) => this.#isAsked(claim))) over();
     });
@@ -71,7 +71,7 @@ export class Work {
     const transaction = operationsOf(write, hold.transaction());
     client.open += 1;
     try {
-      await new Promise<void>((resolve) => client.process.clock.after(afterMs, resolve));
+      await new Promise<void>((resolve) => client.clock.after(afterMs, resolve));
       const [path] = await this.#settling.inTime(owner, 'commit', transaction.commit(), undefined);
       this.#judge.writes.succeeded(write, path);
     } catch (error) {

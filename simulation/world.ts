@@ -1,32 +1,35 @@
 import { Random } from '../lab/random.ts';
-import { Agenda, phases } from '../lab/virtual/agenda.ts';
+import type { VirtualEnsemble } from '../lab/servers/virtual/virtual-ensemble.ts';
+import { phases } from '../lab/virtual/agenda.ts';
+import type { VirtualMachine } from '../lab/virtual/bridge.ts';
+import { VirtualNetwork } from '../lab/virtual/virtual-network.ts';
+import { VirtualProcess } from '../lab/virtual/virtual-process.ts';
+import { VirtualTime } from '../lab/virtual/virtual-time.ts';
 import { Judge } from './judge.ts';
-import { Owners } from './owners.ts';
+import { burstPath, Owners } from './owners.ts';
 import { isFault, type Call, type Close, type Plan, type ProcessPlan, type Step } from './plan.ts';
 import { Recorder } from './recorder.ts';
 import { Closed } from './rules/closed.ts';
 import { Herd } from './rules/herd.ts';
 import { Quiet } from './rules/quiet.ts';
-import type { Servers } from './servers.ts';
 import { serversOf } from './servers-of.ts';
 import { SimClient } from './sim-client.ts';
-import { SimNetwork } from './sim-network.ts';
-import { SimProcess } from './sim-process.ts';
 import { foldersOf, Striker, type Struck } from './striker.ts';
 
 /** One simulation: the servers, the network, the processes, and the application's calls and the faults of a plan. */
 export class World implements Struck {
-  readonly agenda = new Agenda();
-  readonly network: SimNetwork;
-  readonly servers: Servers;
+  readonly machine: VirtualMachine;
+  readonly servers: VirtualEnsemble;
   readonly judge: Judge;
   readonly herd: Herd;
   readonly owners: Owners;
   readonly striker: Striker;
-  readonly processes: SimProcess[] = [];
+  readonly processes: VirtualProcess[] = [];
   readonly clients: SimClient[] = [];
   /** The clients that were closed, and have successors. */
   readonly closed: SimClient[] = [];
+  /** The number of messages that were sent so far, in both directions. */
+  messages = 0;
   readonly #plan: Plan;
   readonly #quiet: Quiet;
   readonly #closed: Closed;
@@ -35,20 +38,25 @@ export class World implements Struck {
 
   constructor(plan: Plan) {
     this.#plan = plan;
-    const { agenda } = this;
-    agenda.now = startMs;
-    this.network = new SimNetwork(agenda, plan);
-    this.servers = serversOf(plan, agenda, new Random(plan.seed, 2));
-    this.network.servers = this.servers;
+    const time = new VirtualTime();
+    time.waitsForReal = false;
+    time.agenda.now = startMs;
+    const now = (): number => time.agenda.now;
+    this.machine = { time, network: new VirtualNetwork(time, this.#delays(plan)) };
+    this.servers = serversOf(plan, this.machine);
+    const committed = this.servers.ensemble.committed();
     this.judge = new Judge({
-      now: () => agenda.now,
-      committed: () => this.servers.committed(),
-      recorder: recorderOf(plan, () => agenda.now),
+      now,
+      committed: () => committed,
+      recorder: recorderOf(plan, now),
       sessionTimeoutMs: plan.sessionTimeoutMs,
     });
     this.herd = new Herd(this.judge, plan.locks);
     this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
-    this.#closed = new Closed(this.judge, ({ process, onWrite }) => this.network.openLinksOf(process, onWrite).length);
+    this.#closed = new Closed(this.judge, ({ openSockets, lateSockets }) => ({
+      open: openSockets.length,
+      late: lateSockets.length,
+    }));
     this.owners = new Owners(this.judge, plan.locks);
     this.striker = new Striker(plan, this);
     this.#listen();
@@ -64,11 +72,13 @@ export class World implements Struck {
     if (client.process.isDead) return;
     // Open from now on, although a stall may delay the call.
     client.open += 1;
-    this.agenda.add(this.agenda.now, phases.socket, client.process, () => {
+    const begin = (): void => {
       if (step.do === 'call') this.#call(step, client);
+      else if (step.do === 'burst') this.owners.burst(step, client);
       else this.#close(step, client);
       client.open -= 1;
-    });
+    };
+    this.machine.time.add(0, phases.socket, begin, { whose: client.process });
   }
 
   /** Called after each event in which code of a client ran. */
@@ -80,11 +90,13 @@ export class World implements Struck {
 
   /** The znodes of all locks. */
   leftovers(): string[] {
-    const committed = this.servers.committed();
-    return this.#plan.locks
-      .flatMap((lock) =>
-        foldersOf(lock).flatMap((folder) => committed.children(folder).map((name) => `${folder}/${name}`)),
-      )
+    const committed = this.servers.ensemble.committed();
+    const folders = [
+      ...this.#plan.locks.flatMap((lock) => foldersOf(lock)),
+      ...committed.children(burstPath).map((name) => `${burstPath}/${name}`),
+    ];
+    return folders
+      .flatMap((folder) => committed.children(folder).map((name) => `${folder}/${name}`))
       .filter((path) => committed.ownerOf(path) !== 0n);
   }
 
@@ -95,28 +107,36 @@ export class World implements Struck {
   restart(index: number): void {
     const plan = this.#plan.processes[index] as ProcessPlan;
     const number = (this.#restarts += 1);
-    const process = new SimProcess(`p${index}`, this.agenda, { ...plan, seed: this.#plan.seed * 64 + number });
+    const { clockRate: rate, clockOffsetMs: offsetMs } = plan;
+    const process = new VirtualProcess(`p${index}`, this.machine.time.agenda, { rate, offsetMs });
+    const random = new Random(this.#plan.seed * 64 + number, 1);
     this.processes[index] = process;
     this.#byProcess[index] = Array.from({ length: plan.clients }, (_, client) =>
-      this.#start(`p${index}c${client}`, process),
+      this.#start(`p${index}c${client}`, process, random),
     );
     this.clients.splice(0, this.clients.length, ...this.#byProcess.flat());
   }
 
   #listen(): void {
-    this.servers.onCommit((created, deleted) => {
+    this.servers.ensemble.onCommit(({ changes }) => {
+      // Most transactions are heartbeats, which change nothing.
+      if (changes.length === 0) return;
+      const created = changes.flatMap((change) => (change.is === 'created' ? [change.path] : []));
+      const deleted = changes.flatMap((change) => (change.is === 'deleted' ? [change.path] : []));
       for (const path of created) this.judge.writes.created(path);
       this.herd.changed(created, deleted);
       this.#quiet.changed(created, deleted);
     });
   }
 
-  #start(name: string, process: SimProcess): SimClient {
+  #start(name: string, process: VirtualProcess, random: Random): SimClient {
     const made = new SimClient(name, process, {
       plan: this.#plan,
-      network: this.network,
-      wrote: (client) => {
-        this.#quiet.wrote(client);
+      machine: this.machine,
+      random,
+      connectString: this.servers.connectString,
+      wrote: (client, isAgain) => {
+        if (!isAgain) this.#quiet.wrote(client);
         this.#closed.wrote(client);
       },
       deletes: (path, session) => this.herd.givesUp(path, session),
@@ -153,14 +173,23 @@ export class World implements Struck {
       client.open -= 1;
       this.#closed.closed(client, this.judge.grants);
     });
-    this.agenda.add(this.agenda.now + successorAfterMs, phases.socket, process, () => {
+    const succeed = (): void => {
       const index = this.processes.indexOf(process);
       const clients = this.#byProcess[index] ?? [];
       this.closed.push(client);
       this.judge.recorder.left(client.name);
-      clients[clients.indexOf(client)] = this.#start(client.name, process);
+      clients[clients.indexOf(client)] = this.#start(client.name, process, client.random);
       this.clients.splice(0, this.clients.length, ...this.#byProcess.flat());
-    });
+    };
+    this.machine.time.add(successorAfterMs, phases.socket, succeed, { whose: process });
+  }
+
+  #delays({ seed, leastDelayMs, mostDelayMs }: Plan): () => number {
+    const random = new Random(seed, 0);
+    return () => {
+      this.messages += 1;
+      return random.between(leastDelayMs, mostDelayMs);
+    };
   }
 }
 
@@ -181,4 +210,5 @@ function recorderOf({ seed, sessionTimeoutMs, locks, processes }: Plan, now: () 
   return recorder;
 }
 
-const startMs = 1_000_000;
+/** Virtual time begins here. */
+export const startMs = 1_000_000;

@@ -23,6 +23,8 @@ export class ClientDesk implements ConnectionHost {
   /** The newest connections that wait until the leader has validated their session. */
   readonly #validating = new Map<bigint, MemberConnection>();
   readonly #events = new JuteWriter();
+  /** The number of further requests that are throttled, by session. */
+  readonly #throttled = new Map<bigint, number>();
   #toFlush: MemberConnection[] = [];
   #touched = new Map<bigint, number>();
 
@@ -152,6 +154,11 @@ export class ClientDesk implements ConnectionHost {
     else connection.close();
   }
 
+  /** So many further requests of the session are not carried out: the client is to ask again later. */
+  throttle(sessionId: bigint, requests: number): void {
+    this.#throttled.set(sessionId, requests);
+  }
+
   #request(connection: MemberConnection, frame: Buffer): void {
     if (frame.length < 8) {
       connection.close();
@@ -163,11 +170,19 @@ export class ClientDesk implements ConnectionHost {
     if (opcode === opcodes.auth) this.#authenticate(connection, xid, body);
     else if (opcode === opcodes.sasl) this.#answerSasl(connection, xid, body);
     else if (this.#touch(connection)) {
-      const is = this.#kindOf(opcode);
-      if (is === 'local') connection.queue.push({ is, xid, opcode, body });
+      const is = this.#isThrottled(connection.sessionId, opcode) ? 'throttled' : this.#kindOf(opcode);
+      if (is === 'local' || is === 'throttled') connection.queue.push({ is, xid, opcode, body });
       else this.#submit({ is, connection, xid, opcode, body });
       this.#answerLocal(connection);
     }
+  }
+
+  /** As Java's RequestThrottler, which lets pings and the ends of sessions pass. */
+  #isThrottled(sessionId: bigint, opcode: number): boolean {
+    const left = this.#throttled.get(sessionId) ?? 0;
+    if (left === 0 || opcode === opcodes.ping || opcode === opcodes.closeSession) return false;
+    this.#throttled.set(sessionId, left - 1);
+    return true;
   }
 
   /** The leader answers a sync of its own client from its tree, like a read: Java's CommitProcessor does not wait. */
@@ -204,17 +219,18 @@ export class ClientDesk implements ConnectionHost {
 
   #answerLocal(connection: MemberConnection): void {
     const { queue } = connection;
-    for (let [first] = queue; first?.is === 'local'; [first] = queue) {
+    for (let [first] = queue; first?.is === 'local' || first?.is === 'throttled'; [first] = queue) {
       queue.shift();
       this.#read(connection, first);
     }
   }
 
-  #read(connection: MemberConnection, { xid, opcode, body }: LocalRequest): void {
+  #read(connection: MemberConnection, { is, xid, opcode, body }: LocalRequest): void {
     const { replica, role, id } = this.#member;
     const refusal = role.at === 'leading' ? role.leadership.sessions.refusalOf(connection.sessionId, id) : undefined;
     if (refusal === Refusal.of('SESSION_MOVED')) connection.close();
     else if (refusal) connection.send(replica.bare(xid, replica.zxid, refusal.number));
+    else if (is === 'throttled') connection.send(replica.bare(xid, replica.zxid, errorNumbers.THROTTLED_OP));
     else if (knownOpcodes.has(opcode)) {
       const answer = replica.read(connection, xid, opcode, body);
       this.#tellWatchers();

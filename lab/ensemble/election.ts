@@ -29,7 +29,7 @@ function followersOf(leadership: Leadership, peers: readonly Member[]): number {
 
 function areConnected(one: Member, other: Member): boolean {
   if (one.role.at === 'down' || other.role.at === 'down') return false;
-  return one.lanes.get(other.id)?.isCut === false && other.lanes.get(one.id)?.isCut === false;
+  return one.lanes.get(other.id)?.isHeld === false && other.lanes.get(one.id)?.isHeld === false;
 }
 
 /** As in Java's FastLeaderElection: the epoch, then the length of the log, then the number of the server. */

@@ -1,10 +1,10 @@
 import { Committed, commitOf, type Commit } from './committed.ts';
 import { voteOf } from './election.ts';
-import { Lane } from './lane.ts';
+import { Lane } from '../virtual/lane.ts';
 import type { Leadership } from './leadership.ts';
 import { Member, type MemberHost } from './member.ts';
 import type { ServerEnd } from './member-connection.ts';
-import type { Entry, ToPeer } from './messages.ts';
+import type { Entry } from './messages.ts';
 import type { EnsembleClock, Settings } from './settings.ts';
 
 /**
@@ -83,6 +83,20 @@ export class Ensemble implements MemberHost {
     this.#updateCuts(member);
   }
 
+  /**
+   * The member is slow, as on a slow disk: each message to it and from it takes longer by `byMs`. Returns a function that
+   * ends that for later messages.
+   */
+  slowDown(member: number, byMs: number): () => void {
+    const others = this.#members.filter(({ id }) => id !== member);
+    const lanes = others.flatMap(({ id, lanes: from }) => [from.get(member), this.#member(member).lanes.get(id)]);
+    const add = (moreMs: number): void => {
+      for (const lane of lanes) if (lane) lane.slowdownMs += moreMs;
+    };
+    add(byMs);
+    return () => add(-byMs);
+  }
+
   /** Cuts one direction between two members, until `healLink`. */
   cutLink(from: number, to: number): void {
     this.#setCut(from, to, true);
@@ -130,6 +144,11 @@ export class Ensemble implements MemberHost {
   /** The leader proposes to delete the znode, as for an operator. Returns false if there is no leader, no such znode, or if it has children. */
   deleteZnode(path: string): boolean {
     return this.#asLeader((leadership) => leadership.delete(path));
+  }
+
+  /** Each member answers so many further requests of the session with THROTTLED_OP, and does not carry them out. */
+  throttle(sessionId: bigint, requests: number): void {
+    for (const member of this.#members) member.throttle(sessionId, requests);
   }
 
   committed(): Committed {
@@ -181,7 +200,9 @@ export class Ensemble implements MemberHost {
   }
 
   #link(from: Member, to: Member): void {
-    from.lanes.set(to.id, new Lane<ToPeer>(this.#settings, (messages) => to.receive(messages)));
+    const { clock, delayMs } = this.#settings;
+    const at = (time: number, run: () => void) => clock.after(Math.max(0, time - clock.now()), run);
+    from.lanes.set(to.id, new Lane({ now: () => clock.now(), delayMs, at }));
   }
 
   #updateCuts(member: number): void {
@@ -194,7 +215,7 @@ export class Ensemble implements MemberHost {
 
   #setCut(from: number, to: number, isCut: boolean): void {
     const lane = this.#member(from).lanes.get(to);
-    if (lane) lane.isCut = isCut;
+    if (lane) lane.isHeld = isCut;
   }
 
   #member(id: number): Member {

@@ -104,7 +104,8 @@ export interface ServerEnd {
 
 /** A request that the member answers from its own tree, in its turn. */
 export interface LocalRequest {
-  readonly is: 'local';
+  /** `throttled`: the member does not carry it out. */
+  readonly is: 'local' | 'throttled';
   readonly xid: number;
   readonly opcode: number;
   readonly body: Buffer;

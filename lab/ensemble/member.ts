@@ -1,7 +1,7 @@
 import type { CancelTimer } from '../../src/support/clock.ts';
 import { Replica } from '../../src/testing/replica.ts';
 import { ClientDesk } from './client-desk.ts';
-import type { Lane } from './lane.ts';
+import type { Lane } from '../virtual/lane.ts';
 import { Leadership } from './leadership.ts';
 import type { ServerEnd } from './member-connection.ts';
 import type { Entry, FromFollower, FromLeader, Link, Request, ToPeer } from './messages.ts';
@@ -26,7 +26,7 @@ export class Member {
   epoch = 0;
   role: Role = { at: 'looking' };
   /** To each other member, by its id. */
-  readonly lanes = new Map<number, Lane<ToPeer>>();
+  readonly lanes = new Map<number, Lane>();
   readonly #settings: Settings;
   readonly #ensemble: MemberHost;
   readonly #desk: ClientDesk;
@@ -93,15 +93,13 @@ export class Member {
     if (this.role.at === 'down') this.#look();
   }
 
-  receive(messages: readonly ToPeer[]): void {
-    for (const { link, to, message } of messages) {
-      if (to === 'leader') {
-        if (this.role.at === 'leading' && this.role.leadership === link.leadership)
-          link.leadership.receive(link, message);
-      } else if (this.role.at === 'following' && this.role.link === link) {
-        this.#heardAt = this.#settings.clock.now();
-        this.#fromLeader(message);
-      }
+  receive({ link, to, message }: ToPeer): void {
+    if (to === 'leader') {
+      if (this.role.at === 'leading' && this.role.leadership === link.leadership)
+        link.leadership.receive(link, message);
+    } else if (this.role.at === 'following' && this.role.link === link) {
+      this.#heardAt = this.#settings.clock.now();
+      this.#fromLeader(message);
     }
     this.flush();
   }
@@ -129,7 +127,11 @@ export class Member {
   }
 
   sendTo(peer: Member, message: ToPeer): void {
-    this.lanes.get(peer.id)?.send(message);
+    this.lanes.get(peer.id)?.send(() => peer.receive(message));
+  }
+
+  throttle(sessionId: bigint, requests: number): void {
+    this.#desk.throttle(sessionId, requests);
   }
 
   flush(): void {

@@ -4,17 +4,16 @@ import { Random } from '../random.ts';
 const require = createRequire(import.meta.url);
 
 /**
- * Lets all randomness of this process depend on the seed. Returns the source of the delays in the network: undefined
+ * Lets all randomness of this process depend on the seed. Returns what draws the delays in the network: undefined
  * without a seed, because then all delays are the same.
  */
-export function seedChance(seed: string | undefined): Random | undefined {
+export function seedChance(seed: string | undefined): (() => number) | undefined {
   const chance = new Random(Number(seed ?? 0), 0);
   Math.random = () => chance.next();
-  Object.assign(require('node:crypto') as object, { randomUUID: () => uuidOf(chance) });
-  return seed === undefined ? undefined : new Random(Number(seed), 1);
+  Object.assign(require('node:crypto') as object, { randomUUID: () => chance.uuid() });
+  const delays = new Random(Number(seed ?? 0), 1);
+  return seed === undefined ? undefined : () => delays.between(shortestMs, longestMs);
 }
 
-export function uuidOf(chance: Random): string {
-  const digits = (count: number): string => Array.from({ length: count }, () => chance.whole(16).toString(16)).join('');
-  return `${digits(8)}-${digits(4)}-4${digits(3)}-${'89ab'.charAt(chance.whole(4))}${digits(3)}-${digits(12)}`;
-}
+const shortestMs = 0.02;
+const longestMs = 2;

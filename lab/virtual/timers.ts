@@ -72,7 +72,7 @@ export function virtualTimers(time: VirtualTime) {
   const setImmediate = (run: Run, ...args: unknown[]): VirtualImmediate =>
     // A loop of immediates takes time, or no timer would ever be due.
     new VirtualImmediate(
-      time.add(time.phase === phases.check ? turnMs : 0, phases.check, () => run(...args), {
+      time.add(time.last.phase === phases.check ? turnMs : 0, phases.check, () => run(...args), {
         resource: new AsyncResource('Immediate'),
       }),
     );

@@ -1,11 +1,13 @@
-import type { Random } from '../random.ts';
+import type { VirtualProcess } from './virtual-process.ts';
 import type { VirtualServer } from './virtual-server.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The addresses of this machine, as a network that exists only in memory. */
 export class VirtualNetwork {
   readonly time: VirtualTime;
-  readonly #random: Random | undefined;
+  readonly #delayMs: () => number;
+  /** The routes on which no connection can be made. */
+  readonly #blocked = new Map<string, 'refuses' | 'swallows'>();
   readonly #listeners = new Map<string, VirtualServer>();
   readonly #far = new Map<string, number>();
   readonly #swallowed = new Set<number>();
@@ -13,16 +15,16 @@ export class VirtualNetwork {
   readonly #extraMs = new Map<number, number>();
   #lastPort = firstPort;
 
-  /** @param random draws the delay of each message; without it all delays are the same */
-  constructor(time: VirtualTime, random?: Random) {
+  /** @param delayMs draws the time that the next message takes on this machine, in milliseconds */
+  constructor(time: VirtualTime, delayMs = () => usualMs) {
     this.time = time;
-    this.#random = random;
+    this.#delayMs = delayMs;
   }
 
   /** The time that a message takes, in milliseconds, on a connection to this port of this address. */
   delayMs(port: number, address: string): number {
     const extraMs = (this.#extraMs.get(port) ?? 0) + (this.#far.get(address) ?? 0);
-    return (this.#random?.between(shortestMs, longestMs) ?? usualMs) + extraMs;
+    return this.#delayMs() + extraMs;
   }
 
   /** Each message on a connection to this address takes longer. Returns a function that ends this. */
@@ -34,6 +36,17 @@ export class VirtualNetwork {
   /** Each message on a connection to this port takes so much longer, in both directions. */
   delay(port: number, extraMs: number): void {
     this.#extraMs.set(port, extraMs);
+  }
+
+  /** New connections of the process to this port are refused, or never answered, until the returned function is called. */
+  block(from: VirtualProcess, port: number, how: 'refuses' | 'swallows'): () => void {
+    const route = `${from.name} ${port}`;
+    this.#blocked.set(route, how);
+    return () => this.#blocked.delete(route);
+  }
+
+  routeOf(from: VirtualProcess, port: number): 'open' | 'refuses' | 'swallows' {
+    return this.#blocked.get(`${from.name} ${port}`) ?? 'open';
   }
 
   /** A port without a listener, which nothing has used for a long time. */
@@ -88,7 +101,5 @@ function keyOf(address: string, port: number): string {
 }
 
 const usualMs = 0.1;
-const shortestMs = 0.02;
-const longestMs = 2;
 const firstPort = 40_000;
 const highestPort = 65_535;

@@ -4,6 +4,7 @@ import { isIP, type AddressInfo, type LookupFunction, type ServerOpts } from 'no
 import { Duplex } from 'node:stream';
 import { phases } from './agenda.ts';
 import { errnoError } from './errno-error.ts';
+import { Lane } from './lane.ts';
 import type { VirtualNetwork } from './virtual-network.ts';
 import type { VirtualProcess } from './virtual-process.ts';
 
@@ -31,10 +32,13 @@ export class VirtualSocket extends Duplex {
   localPort: number | undefined;
   readonly #network: VirtualNetwork;
   readonly #resource = new AsyncResource('TCPWRAP');
+  /** The direction from the peer to this end. */
+  readonly arrivals: Lane;
   #peer: VirtualSocket | undefined;
   /** The bytes that the peer has sent and that have not arrived yet. */
   #underWay = 0;
-  #lastArrivalAt = 0;
+  /** What has arrived in one go. */
+  readonly #unread: Buffer[] = [];
   #hasSentEnd = false;
   #whenConnected: (() => void)[] = [];
   #whenRead: (() => void) | undefined;
@@ -63,7 +67,14 @@ export class VirtualSocket extends Duplex {
   constructor(network: VirtualNetwork, allowHalfOpen = false) {
     super({ allowHalfOpen, emitClose: false, decodeStrings: true });
     this.#network = network;
-    this.owner = network.time.process;
+    const { process } = network.time;
+    this.owner = process;
+    this.arrivals = new Lane({
+      now: () => process.at,
+      delayMs: () => network.delayMs(this.#serverPort, this.#place.address || (this.localAddress ?? '')),
+      at: (time, run) => network.time.addAt(time, phases.socket, run, { whose: process, resource: this.#resource }),
+      arrived: () => this.#pushUnread(),
+    });
   }
 
   get pending(): boolean {
@@ -115,6 +126,17 @@ export class VirtualSocket extends Duplex {
     return this.destroy();
   }
 
+  /** The other end; undefined until this socket is connected. */
+  get peer(): VirtualSocket | undefined {
+    return this.#peer;
+  }
+
+  /** The connection breaks, and both ends learn it. */
+  break(): void {
+    this.#tell((peer) => peer.#reset());
+    this.arrivals.send(() => this.#reset());
+  }
+
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
     if (this.connecting) {
       this.#whenConnected.push(() => this._write(chunk, _encoding, done));
@@ -164,7 +186,7 @@ export class VirtualSocket extends Duplex {
 
   /** No server listens at the place that this socket dials. */
   refused(): void {
-    this.#tellHere(() => this.#failed('ECONNREFUSED'));
+    this.arrivals.send(() => this.#failed('ECONNREFUSED'));
   }
 
   /** The port that was dialled, at both ends. */
@@ -220,14 +242,17 @@ export class VirtualSocket extends Duplex {
       );
     // A packet to another machine arrives nowhere, and nothing comes back.
     if (!isHere(place.address) || !this.#network.dial(place.port)) return;
-    const listener = this.#network.listenerAt(place.address, place.port);
-    if (!listener) return this.refused();
-    this.#later(this.#network.delayMs(place.port, place.address), phases.socket, () => {
+    const arrive = (): void => {
       if (isOver || !this.connecting) return;
-      const now = this.#network.listenerAt(place.address, place.port);
-      if (now) now.accept(this);
+      const route = this.#network.routeOf(this.owner, place.port);
+      if (route === 'swallows') return;
+      const listener = route === 'open' ? this.#network.listenerAt(place.address, place.port) : undefined;
+      if (listener) listener.accept(this);
       else this.refused();
-    });
+    };
+    if (this.#network.listenerAt(place.address, place.port))
+      this.#later(this.#network.delayMs(place.port, place.address), phases.socket, arrive);
+    else arrive();
   }
 
   #link(peer: VirtualSocket): void {
@@ -239,7 +264,7 @@ export class VirtualSocket extends Duplex {
     const { remotePort } = this;
     this.#tell(() => {
       // The dialling socket may be gone by now.
-      if (!peer.connecting) return this.#tellHere(() => this.push(null));
+      if (!peer.connecting) return this.arrivals.send(() => this.push(null));
       peer.#peer = this;
       peer.connecting = false;
       peer.remoteAddress = peer.#place.address;
@@ -259,16 +284,24 @@ export class VirtualSocket extends Duplex {
     if (this.destroyed) return this.#tell((peer) => peer.#reset());
     this.bytesRead += bytes.length;
     this.#watchIdle();
-    this.push(bytes);
+    this.#unread.push(bytes);
+  }
+
+  /** As Node.js does: the process gets all that has arrived since it last ran in one chunk. */
+  #pushUnread(): void {
+    const chunks = this.#unread.splice(0);
+    if (chunks.length > 0 && !this.destroyed) this.push(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
   }
 
   #receiveEnd(): void {
+    this.#pushUnread();
     if (this.destroyed) return;
     this.push(null);
     this.read(0);
   }
 
   #reset(): void {
+    this.#pushUnread();
     if (!this.destroyed) this.destroy(errnoError('read', 'ECONNRESET'));
   }
 
@@ -287,14 +320,7 @@ export class VirtualSocket extends Duplex {
   #tell(arrived: (peer: VirtualSocket) => void): void {
     const peer = this.#peer;
     if (!peer) return;
-    peer.#tellHere(() => arrived(peer), this.owner);
-  }
-
-  #tellHere(arrived: () => void, sender = this.owner): void {
-    const address = this.#place.address || (this.localAddress ?? '');
-    const at = Math.max(this.#lastArrivalAt, sender.now + this.#network.delayMs(this.#serverPort, address));
-    this.#lastArrivalAt = at;
-    this.#network.time.addAt(at, phases.socket, arrived, { whose: this.owner, resource: this.#resource });
+    peer.arrivals.send(() => arrived(peer), this.owner.at);
   }
 
   #later(delayMs: number, phase: (typeof phases)[keyof typeof phases], run: () => void): () => void {

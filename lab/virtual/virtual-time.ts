@@ -17,8 +17,10 @@ export class VirtualTime {
   afterEach = (): boolean => false;
   /** False for tests that do nothing real: the time jumps at once. */
   waitsForReal = true;
-  /** The phase of the event that happened last. */
-  phase: Phase = phases.timer;
+  /** Called when nothing is to happen any more. */
+  whenIdle = (): void => this.#loseTime();
+  /** The event that happened last. */
+  last: Pick<Entry, 'phase' | 'whose'> = { phase: phases.timer, whose: undefined };
   #running = this.here;
   #isDriven = false;
   #isStopped = false;
@@ -53,7 +55,7 @@ export class VirtualTime {
 
   /** Calls `run` in the async context of the caller, or of `resource`. Returns a function that cancels the call. */
   add(delayMs: number, phase: Phase, run: () => void, options: EventOptions = {}): () => void {
-    return this.addAt((options.whose ?? this.#running).now + delayMs, phase, run, options);
+    return this.addAt((options.whose ?? this.#running).after(delayMs), phase, run, options);
   }
 
   /** As `add`, at a time. */
@@ -69,7 +71,7 @@ export class VirtualTime {
    * that ends this watch.
    */
   limit(ms: number, giveUp: () => void): () => void {
-    this.#limit = { at: this.here.now + ms, giveUp };
+    this.#limit = { at: this.here.at + ms, giveUp };
     this.#drive();
     return () => {
       this.#limit = undefined;
@@ -99,13 +101,13 @@ export class VirtualTime {
     const next = this.#next();
     if (next === 'nothing') {
       this.#isDriven = false;
-      this.#loseTime();
+      this.whenIdle();
       return;
     }
     // Before `run`, which may throw.
     nextTurn(this.#turn);
     if (next === 'later') return;
-    this.phase = next.phase;
+    this.last = next;
     next.run();
   };
 

@@ -8,7 +8,7 @@ export const builds = [
     edits: [
       edit(
         'src/zookeeper/session-life.ts',
-        "if (!isProven(life) || life.attach !== 'none' || isActive(schedule, now, timeoutMs)) return",
+        "if (!isProven(life) || life.attach !== 'none' || isActive(life, now, timeoutMs)) return",
         'return',
       ),
     ],
@@ -17,8 +17,8 @@ export const builds = [
     name: 'quiet: requests that never settle if the attach fails',
     edits: [
       edit(
-        'src/zookeeper/connection.ts',
-        'for (const { operation, caller } of reattach.heldBack) caller.reject(connectionLost(operation, this.lastError));',
+        'src/zookeeper/link-pair.ts',
+        'for (const { operation, caller } of second?.heldBack ?? [])\n      caller.reject(connectionLost(operation, this.#options.lastError()));',
         '',
       ),
     ],

@@ -4,16 +4,19 @@ import type { Bench } from './bench.ts';
 
 /**
  * A client that was closed: its holds have ended when `close` resolves. When the jobs of these holds have ended too, it
- * has no timer and no connection left, and sends nothing any more (I9).
+ * has no timer and no connection left, and sends nothing any more (I9). A connection that asked for a session, and was
+ * given up before the answer, may stay for two seconds, with a timer: it closes the session that is granted late.
  */
 export class Closed {
   readonly #bench: Bench;
-  readonly #connectionsOf: (client: SimClient) => number;
+  readonly #connectionsOf: (client: SimClient) => Connections;
   /** The clients whose `close` has resolved, and that still have calls. */
   readonly #ending = new Set<SimClient>();
+  /** The clients whose connections close late sessions, and the times when these connections must have ended. */
+  readonly #late = new Map<SimClient, number>();
   readonly #ended = new WeakSet<SimClient>();
 
-  constructor(bench: Bench, connectionsOf: (client: SimClient) => number) {
+  constructor(bench: Bench, connectionsOf: (client: SimClient) => Connections) {
     this.#bench = bench;
     this.#connectionsOf = connectionsOf;
   }
@@ -36,9 +39,29 @@ export class Closed {
       this.#ending.delete(client);
       if (client.process.isDead) continue;
       this.#ended.add(client);
-      const connections = this.#connectionsOf(client);
-      if (client.timers > 0 || connections > 0)
-        this.#bench.tell('I9', `${client.name} is closed, and has ${client.timers} timers, ${connections} connections`);
+      const { late } = this.#connectionsOf(client);
+      if (late > 0) this.#late.set(client, client.process.now + longestLateMs);
+      this.#expectNoMore(client, late);
+    }
+    for (const [client, until] of this.#late) {
+      if (client.process.now <= until && !client.process.isDead) continue;
+      this.#late.delete(client);
+      if (!client.process.isDead) this.#expectNoMore(client, 0);
     }
   }
+
+  #expectNoMore(client: SimClient, most: number): void {
+    const { open } = this.#connectionsOf(client);
+    if (client.timers > most || open > most)
+      this.#bench.tell('I9', `${client.name} is closed, and has ${client.timers} timers, ${open} connections`);
+  }
 }
+
+/** The connections of a client that it has not ended. */
+export interface Connections {
+  readonly open: number;
+  /** The connections among them that were given up before the server granted the session that they asked for. */
+  readonly late: number;
+}
+
+const longestLateMs = 2_000;

@@ -123,7 +123,9 @@ export class OutageLog {
   /** The time since the last answer, and the reason. Undefined while no answer is owed. */
   silence(session: Session): Silence | undefined {
     if (session.isConnected) {
-      const { postponedSince, unansweredSince: since = postponedSince } = session.connection;
+      const { postponedSince, unansweredSince } = session.connection;
+      // A heartbeat may be in flight, which says nothing about the requests that were put off before it.
+      const since = postponedSince ?? unansweredSince;
       if (since === undefined) return undefined;
       const trouble = postponedSince === undefined ? 'does not answer' : 'is overloaded and puts requests off';
       const why = `${session.connection.server} is connected, but ${trouble}`;

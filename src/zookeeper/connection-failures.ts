@@ -40,13 +40,13 @@ export class ConnectionFailures {
 
   of(server: string, why: unknown): void {
     this.last = why;
-    this.#facts.history.failed(server, why);
+    this.#facts.connection.history.failed(server, why);
   }
 
   /** The server refuses this client's account. The next server may have another configuration. */
   ofAccount(server: string, address: string | undefined, why: SaslRefusal, isConnected: boolean): void {
     this.last = why;
-    const isFirst = this.#facts.history.refused(server, why, address);
+    const isFirst = this.#facts.connection.history.refused(server, why, address);
     // The end of a connection is reported anyway. A refusal by SASL comes before there is one.
     if (isFirst && !isConnected && !this.areFinal)
       this.#facts.warn(`${refusalText(server, why)}; trying the next server`, why);
@@ -54,12 +54,12 @@ export class ConnectionFailures {
 
   /** True if the account is refused for good: no further attempt can succeed. */
   get areFinal(): boolean {
-    const { history, heardAt, timeoutMs } = this.#facts;
+    const { history, heardAt, timeoutMs } = this.#facts.connection;
     return history.isRefusedForGood({
       now: this.#options.clock.now(),
-      heardAt: heardAt(),
+      heardAt,
       createdAt: this.#createdAt,
-      timeoutMs: timeoutMs(),
+      timeoutMs,
     });
   }
 
@@ -71,13 +71,17 @@ export class ConnectionFailures {
 }
 
 interface FailureFacts {
-  readonly history: HostHistory;
+  readonly connection: FailingConnection;
   readonly traits: ServerTraits;
-  /** The time of the last answer to the session; 0 for none. Monotonic milliseconds. */
-  readonly heardAt: () => number;
-  /** The session timeout in milliseconds. */
-  readonly timeoutMs: () => number;
   readonly warn: (message: string, error: unknown) => void;
+}
+
+interface FailingConnection {
+  readonly history: HostHistory;
+  /** The time of the last answer to the session; 0 for none. Monotonic milliseconds. */
+  readonly heardAt: number;
+  /** The session timeout in milliseconds. */
+  readonly timeoutMs: number;
 }
 
 /** The client's substitutes for an operation that ends each connection. */

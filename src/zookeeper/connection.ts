@@ -4,12 +4,11 @@ import type { ConnectionOptions } from './connection-options.js';
 import { Dialler } from './dialler.js';
 import type { Handshake } from './handshake.js';
 import type { HostHistory } from './host-history.js';
+import { LinkPair } from './link-pair.js';
 import { openingMessages } from './opening-messages.js';
 import type { Operation } from './operations.js';
-import { Pipeline } from './pipeline.js';
 import { connectionLost, type Call, type Caller, type Reply } from './replies.js';
 import type { SaslRefusal } from './sasl-handshake.js';
-import { SecondLink } from './second-link.js';
 import type { ServerLink } from './server-link.js';
 import { ServerTraits } from './server-traits.js';
 import { renewWatches } from './watch-renewal.js';
@@ -47,13 +46,7 @@ export class Connection {
       nextXid: () => this.#session.nextXid(),
       warn,
     });
-    this.#failures = new ConnectionFailures(options, {
-      history: this.history,
-      traits: this.#traits,
-      heardAt: () => this.heardAt,
-      timeoutMs: () => this.timeoutMs,
-      warn,
-    });
+    this.#failures = new ConnectionFailures(options, { connection: this, traits: this.#traits, warn });
   }
 
   /** Dials the first server. */
@@ -104,17 +97,17 @@ export class Connection {
 
   /** The number of requests that may be sent now. Further ones would wait in the process. */
   get room(): number {
-    return this.#state.at === 'connected' && this.#state.second?.isExchanging !== true ? this.#state.pipeline.room : 0;
+    return this.#state.at === 'connected' ? this.#state.links.room : 0;
   }
 
   /** The time since which the server owes the next answer. Undefined if it owes none. */
   get unansweredSince(): number | undefined {
-    return this.#state.at === 'connected' ? this.#state.pipeline.unansweredSince : undefined;
+    return this.#state.at === 'connected' ? this.#state.links.pipeline.unansweredSince : undefined;
   }
 
   /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
   get postponedSince(): number | undefined {
-    return this.#state.at === 'connected' ? this.#state.pipeline.postponedSince : undefined;
+    return this.#state.at === 'connected' ? this.#state.links.pipeline.postponedSince : undefined;
   }
 
   /**
@@ -131,15 +124,14 @@ export class Connection {
     if (state.at !== 'connected') {
       call.operation.beforeWrite?.();
       call.caller.reject(connectionLost(call.operation, this.lastError));
-    } else if (state.second?.holdsBack(call) !== true) {
-      state.pipeline.send(call);
+    } else {
+      state.links.send(call);
     }
   }
 
   /** Sends a ping, unless the server still owes the answer to the last one. It writes no transaction. */
   ping(): void {
-    const state = this.#state;
-    if (state.at === 'connected' && !state.second) state.pipeline.ping();
+    if (this.#state.at === 'connected') this.#state.links.ping();
   }
 
   /**
@@ -148,35 +140,19 @@ export class Connection {
    * most `drainMs`. If the new connection fails, the present one stays.
    */
   attach(drainMs: number): void {
-    const state = this.#state;
-    if (state.at !== 'connected' || state.second) return;
-    const second = new SecondLink(state.pipeline, this.#options.clock, drainMs);
-    state.second = second;
-    second.handshake = this.#dialler.again(state.pipeline.link, {
-      ready: () => second.made(),
-      granted: (response) => this.#session.granted(response),
-      established: (handshake, auth) => this.#exchanged(second, handshake, auth),
-      expired: () => this.#expired(),
-      refused: (handshake, why) => this.#refusedBeside(handshake, why),
-      ranOut: () => {},
-      ended: (handshake, error, wasGranted) => this.#secondEnded(second, handshake, error, wasGranted),
-    });
+    if (this.#state.at === 'connected') this.#state.links.attach(drainMs);
   }
 
   /** Stops attaching, unless the server was asked already. The present connection stays, unless it has ended. */
   stopAttaching(): void {
-    const state = this.#state;
-    if (state.at !== 'connected' || state.second?.mayStop !== true) return;
-    state.second.abandon();
-    if (state.pipeline.isEnded) this.#disconnected(state);
-    else this.#stay(state, state.second);
+    if (this.#state.at === 'connected') this.#state.links.stopAttaching();
   }
 
   /** Ends this connection. The next server is tried at once. */
   drop(why: Error): void {
     const state = this.#state;
     if (state.at === 'connecting') state.handshake?.link.drop(why);
-    else if (state.at === 'connected') state.pipeline.link.drop(why);
+    else if (state.at === 'connected') state.links.pipeline.link.drop(why);
   }
 
   /**
@@ -187,10 +163,7 @@ export class Connection {
     this.#state = { at: 'closed' };
     this.#dialler.stop();
     if (state.at === 'connecting') state.handshake?.abandon();
-    if (state.at !== 'connected') return;
-    state.second?.abandon();
-    state.pipeline.link.abandon();
-    this.#failAll(state);
+    else if (state.at === 'connected') state.links.abandon();
   }
 
   #dialNext(): void {
@@ -225,8 +198,9 @@ export class Connection {
     if (this.#wasGranted) this.#traits.resumed();
     this.#wasGranted = true;
     this.#failures.last = undefined;
-    const pipeline = this.#pipelineOn(handshake);
-    this.#state = { at: 'connected', pipeline, second: undefined };
+    const links = this.#linksOn(handshake);
+    const { pipeline } = links;
+    this.#state = { at: 'connected', links };
     for (const message of auth) pipeline.link.write(message);
     try {
       this.#renewWatches();
@@ -238,10 +212,10 @@ export class Connection {
     this.#listener.roomMade();
   }
 
-  #pipelineOn({ link }: Handshake): Pipeline {
+  #linksOn({ link }: Handshake): LinkPair {
     const { clock, random, chroot } = this.#options;
     const listener = this.#listener;
-    return new Pipeline(
+    return new LinkPair(
       link,
       {
         clock,
@@ -250,6 +224,8 @@ export class Connection {
         traits: this.#traits,
         timeoutMs: () => this.timeoutMs,
         nextXid: () => this.#session.nextXid(),
+        dialAgain: (first, to) => this.#dialler.again(first, to),
+        lastError: () => this.lastError,
       },
       {
         heard: (zxid) => {
@@ -268,47 +244,25 @@ export class Connection {
           listener.pinged(sentAt);
         },
         watchFired: (path, event) => listener.watchFired(path, event),
-        refused: (why) => this.#refused(why, link),
-        settled: () => {
-          if (this.#state.at === 'connected') this.#state.second?.drained();
-        },
         roomMade: () => listener.roomMade(),
-        ended: (pipeline, error) => this.#pipelineEnded(pipeline, error),
+        granted: (response) => this.#session.granted(response),
+        expired: () => this.#expired(),
+        refused: (why, on) => this.#refused(why, on),
+        exchanged: (handshake, auth, heldBack) => this.#established(handshake, auth, heldBack),
+        stayed: (heldBack) => {
+          this.#sendAll(heldBack);
+          listener.roomMade();
+        },
+        attachFailed: () => listener.attachFailed(),
+        firstEnded: (links, error) => this.#firstEnded(links, error),
+        ended: (links) => this.#disconnected(links),
+        bothEnded: (links, handshake, error, wasGranted) => {
+          this.#attemptFailed(handshake, error, wasGranted);
+          this.#disconnected(links);
+        },
+        forgotten: (why) => this.#forgotten(why),
       },
     );
-  }
-
-  #exchanged(second: SecondLink, handshake: Handshake, auth: readonly Uint8Array[]): void {
-    const state = this.#state;
-    if (state.at !== 'connected' || state.second !== second) return;
-    state.pipeline.link.abandon();
-    const again = [...state.pipeline.takeRepeatable(), ...state.pipeline.takeUnsent()];
-    state.pipeline.fail(this.lastError);
-    this.#established(handshake, auth, [...again, ...second.heldBack]);
-  }
-
-  /** The second connection failed. If the present one stands, it goes on. */
-  #secondEnded(second: SecondLink, handshake: Handshake, error: Error | undefined, wasGranted: boolean): void {
-    const state = this.#state;
-    if (state.at !== 'connected' || state.second !== second) return;
-    second.abandon();
-    const hasForgotten = handshake.grantedOther && this.#traits.grantedOther();
-    if (!state.pipeline.isEnded) {
-      this.#stay(state, second);
-      this.#listener.attachFailed();
-    } else if (hasForgotten) {
-      this.#forgotten(error);
-    } else {
-      this.#attemptFailed(handshake, error, wasGranted);
-      this.#disconnected(state);
-    }
-  }
-
-  /** The present connection stays, and sends what was held back. */
-  #stay(state: Connected, second: SecondLink): void {
-    state.second = undefined;
-    this.#sendAll(second.heldBack);
-    this.#listener.roomMade();
   }
 
   #sendAll(calls: readonly Call[]): void {
@@ -352,39 +306,26 @@ export class Connection {
     else if (unanswered) this.#listener.unanswered(unanswered);
   }
 
-  #pipelineEnded(pipeline: Pipeline, ended: Error | undefined): void {
-    const state = this.#state;
-    if (state.at !== 'connected' || state.pipeline !== pipeline) return;
-    // The server itself ends the old connection of a session that attaches anew.
-    if (state.second?.mayStop === false) {
-      pipeline.fail(this.lastError);
-      return;
-    }
-    this.#failures.ofConnection(pipeline, ended);
+  #firstEnded(links: LinkPair, error: Error | undefined): void {
+    if (!this.#isOn(links)) return;
+    const { pipeline } = links;
+    this.#failures.ofConnection(pipeline, error);
     if (this.heardAt < this.#dialler.grantedAt) this.#dialler.avoid(pipeline.link);
-    if (!state.second) {
-      this.#disconnected(state);
-      return;
-    }
-    pipeline.fail(this.lastError);
-    state.second.drained();
   }
 
-  #disconnected(state: Connected): void {
-    if (this.#state.at === 'closed') return;
+  #disconnected(links: LinkPair): void {
+    if (!this.#isOn(links)) return;
     this.#state = { at: 'connecting', handshake: undefined };
     try {
-      this.#failAll(state);
+      links.fail();
       this.#listener.disconnected();
     } finally {
       this.#dialNext();
     }
   }
 
-  #failAll({ pipeline, second }: Connected): void {
-    pipeline.fail(this.lastError);
-    for (const { operation, caller } of second?.heldBack ?? [])
-      caller.reject(connectionLost(operation, this.lastError));
+  #isOn(links: LinkPair): boolean {
+    return this.#state.at === 'connected' && this.#state.links === links;
   }
 
   #forgotten(why: Error | undefined): void {
@@ -408,12 +349,6 @@ export class Connection {
     this.#failures.ofAccount(link.server, link.address, why, this.isConnected);
     if (this.#failures.areFinal) this.#authFailed();
     else link.drop(why);
-  }
-
-  #refusedBeside(handshake: Handshake, why: SaslRefusal): void {
-    // Before the ConnectRequest, only Kerberos' ticket can be missing. The present connection needs none.
-    if (handshake.wasGranted) this.#refused(why, handshake.link);
-    else handshake.link.drop(why);
   }
 
   #renewWatches(): void {
@@ -449,11 +384,6 @@ export type ConnectionFacts = Readonly<
 
 type State =
   /** `handshake`: the attempt, undefined in the pause before it. */
-  { readonly at: 'connecting'; readonly handshake: Handshake | undefined } | Connected | { readonly at: 'closed' };
-
-interface Connected {
-  readonly at: 'connected';
-  readonly pipeline: Pipeline;
-  /** The connection that is to take the place of the present one. */
-  second: SecondLink | undefined;
-}
+  | { readonly at: 'connecting'; readonly handshake: Handshake | undefined }
+  | { readonly at: 'connected'; readonly links: LinkPair }
+  | { readonly at: 'closed' };

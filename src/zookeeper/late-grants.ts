@@ -91,7 +91,7 @@ type LinkState =
 const longestMs = 2_000;
 
 /** A request: its length, its xid, and the type closeSession. */
-const closeSession = Buffer.alloc(12);
+export const closeSession = Buffer.alloc(12);
 closeSession.writeInt32BE(8, 0);
 closeSession.writeInt32BE(1, 4);
 closeSession.writeInt32BE(-11, 8);

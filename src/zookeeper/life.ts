@@ -3,7 +3,7 @@ import { deadlineOf, unproven, type SessionProof } from './session-clock.js';
 import type { SessionEnd } from './session-owner.js';
 
 /** The state of one session in this process, without its connection and its timer. Times are monotonic milliseconds. */
-export interface Life {
+export interface Life extends ProofSchedule {
   readonly terms: Terms;
   readonly state: SessionState;
   /**
@@ -12,7 +12,6 @@ export interface Life {
    */
   readonly attach: 'none' | 'dialling' | 'proving';
   readonly proof: SessionProof;
-  readonly schedule: ProofSchedule;
   readonly holds: number;
   /** The time when the newest answered request was sent, including pings and ConnectRequests. */
   readonly answeredSentAt: number;
@@ -62,7 +61,7 @@ export function newLife(terms: Terms): Life {
     state: { at: 'connecting' },
     attach: 'none',
     proof: unproven,
-    schedule: unneeded,
+    ...unneeded,
     holds: 0,
     answeredSentAt: -Infinity,
     epoch: 0,

@@ -267,16 +267,16 @@ export function removeRecursiveWatch(path: string): Operation<void> {
   return operation('removeWatches', 'read', path, (to) => to.path(path).int(anyWatcher), nothing);
 }
 
-/** Plants the watches on a new connection. The server reports at once the changes since `zxid`. */
-export function setWatches(zxid: bigint, kind: WatchKind, paths: readonly string[]): Operation<void> {
-  const [data, children] = kind === 'data' ? [paths, []] : [[], paths];
-  return operation(
-    'setWatches',
-    'read',
-    paths[0] ?? '/',
-    (to) => to.long(zxid).paths(data).paths([]).paths(children),
-    nothing,
-  );
+/**
+ * Plants the watches on a new connection. The server reports at once the changes since `zxid`. Asks for the paths each
+ * time when it is sent.
+ */
+export function setWatches(zxid: bigint, kind: WatchKind, paths: () => readonly string[]): Operation<void> {
+  const write = (to: Writer): Writer => {
+    const [data, children] = kind === 'data' ? [paths(), []] : [[], paths()];
+    return to.long(zxid).paths(data).paths([]).paths(children);
+  };
+  return operation('setWatches', 'read', '/', write, nothing);
 }
 
 /** Keeps the session alive without a transaction. The server answers it by its xid alone. */

@@ -28,12 +28,12 @@ export function step(life: Life, fact: Fact, now: number): Step {
     case 'looked':
       return looked(life, now);
     case 'held': {
-      const held = { ...needed(life), holds: life.holds + 1 };
+      const held = { ...life, needs: life.needs + 1, holds: life.holds + 1 };
       // From now on, a silent connection is given up sooner, and heartbeats go on.
       return still(life.holds === 0 ? activated(held, fact, now) : held);
     }
     case 'freed':
-      return still({ ...neededNoMore(life, now), holds: life.holds - 1 });
+      return still({ ...life, needs: life.needs - 1, neededAt: now, holds: life.holds - 1 });
     case 'needed':
       return still(activated(needed(life), fact, now));
     case 'needed-no-more':
@@ -41,9 +41,7 @@ export function step(life: Life, fact: Fact, now: number): Step {
     case 'proof-wanted':
       // Between two heartbeats, the pause until the next one stays as it is. Otherwise each further proof would postpone
       // the heartbeat that carries the write before it past a ping of the leader.
-      return isActive(life.schedule, now, life.proof.timeoutMs)
-        ? does(life, { do: 'prove', as: 'extra' })
-        : beat(life, now);
+      return isActive(life, now, life.proof.timeoutMs) ? does(life, { do: 'prove', as: 'extra' }) : beat(life, now);
     case 'attach-wanted':
       return attach(life, now);
     case 'attach-failed':
@@ -127,7 +125,7 @@ function granted(before: Life, fact: Extract<Fact, { is: 'granted' }>, now: numb
   // After a stall, the answer was read before the timer of the deadline ran. No listener may see this connection.
   if (life.holds > 0 && now >= overdueAt(life)) return passDeadline(life, now);
   const isAttach = life.attach === 'dialling';
-  const pulseAt = pulseAfter(life.schedule, now, proof.timeoutMs);
+  const pulseAt = pulseAfter(life, now, proof.timeoutMs);
   return does(
     { ...life, state: { at: 'connected', pulseAt }, attach: isAttach ? 'proving' : 'none' },
     { do: 'resume', isAttach },
@@ -139,7 +137,7 @@ function resumed(life: Life, now: number): Step {
   if (life.state.at !== 'connected' || life.attach === 'dialling') return still(life);
   // A quiet session that reconnects writes nothing. Otherwise the restart of a server would cost one transaction for
   // each client. The answer to the ping shows that this server accepts the client's account.
-  const isQuiet = isProven(life) && !isActive(life.schedule, now, life.proof.timeoutMs);
+  const isQuiet = isProven(life) && !isActive(life, now, life.proof.timeoutMs);
   return isQuiet && life.attach === 'none' ? does(life, { do: 'ping' }) : beat(life, now);
 }
 
@@ -158,9 +156,8 @@ function served(life: Life, ...orders: Order[]): Step {
 function beaten(before: Life, fact: Extract<Fact, { is: 'beaten' }>, now: number): Step {
   // The present connection has its own first heartbeat, which may follow an attach that ended this one.
   if (fact.epoch !== before.epoch) return still(before);
-  const { schedule } = before;
-  const life = fact.isAnswered ? { ...before, schedule: { ...schedule, beatAt: now } } : before;
-  const next = watched(pulsing(life, pulseAfter(life.schedule, now, life.proof.timeoutMs)), fact, now);
+  const life = fact.isAnswered ? { ...before, beatAt: now } : before;
+  const next = watched(pulsing(life, pulseAfter(life, now, life.proof.timeoutMs)), fact, now);
   return life.attach === 'proving' ? withoutAttach(next) : still(next);
 }
 
@@ -173,13 +170,13 @@ function cut(before: Life, now: number): Step {
 }
 
 function tick(life: Life, fact: Extract<Fact, { is: 'tick' }>, now: number): Step {
-  const { state, schedule } = life;
+  const { state } = life;
   const { timeoutMs } = life.proof;
   if (state.at === 'connected' && now >= state.pulseAt) {
     // A session whose first proof was refused tries again.
-    if (!isProven(life) || life.attach !== 'none' || isActive(schedule, now, timeoutMs)) return beat(life, now);
+    if (!isProven(life) || life.attach !== 'none' || isActive(life, now, timeoutMs)) return beat(life, now);
     // A sync shows that the server still reaches its leader. A server without a leader answers pings for a while.
-    return does(pulsing(life, pulseAfter(schedule, now, timeoutMs)), { do: fact.hasZnodes ? 'sync' : 'ping' });
+    return does(pulsing(life, pulseAfter(life, now, timeoutMs)), { do: fact.hasZnodes ? 'sync' : 'ping' });
   }
   // After a stall, the answers may lie unread in the socket. So they are read before the session is judged.
   if (isSilent(life, fact, now) || now >= overdueAt(life)) return does(life, { do: 'poll' });
@@ -212,8 +209,8 @@ function attachFailed(before: Life, now: number): Step {
   const { state, attach } = before;
   if (attach !== 'dialling') return still(before);
   if (state.at !== 'connected') return withoutAttach(before);
-  const schedule = { ...before.schedule, neededAt: now, noAttachUntil: now + before.proof.timeoutMs };
-  const life: Life = { ...before, attach: 'proving', schedule };
+  const noAttachUntil = now + before.proof.timeoutMs;
+  const life: Life = { ...before, attach: 'proving', neededAt: now, noAttachUntil };
   return state.pulseAt === Infinity ? still(life) : beat(life, now);
 }
 
@@ -238,27 +235,29 @@ function passDeadline(life: Life, now: number): Step {
 }
 
 function beat(life: Life, now: number): Step {
-  const schedule = { ...life.schedule, beatAt: now };
-  return does({ ...pulsing(life, Infinity), schedule }, { do: 'prove', as: 'heartbeat' });
+  return does({ ...pulsing(life, Infinity), beatAt: now }, { do: 'prove', as: 'heartbeat' });
 }
 
 function pulsing(life: Life, pulseAt: number): Life {
-  return life.state.at === 'connected' ? { ...life, state: { at: 'connected', pulseAt } } : life;
+  const { state } = life;
+  return state.at === 'connected' && state.pulseAt !== pulseAt
+    ? { ...life, state: { at: 'connected', pulseAt } }
+    : life;
 }
 
 function needed(life: Life): Life {
-  return { ...life, schedule: { ...life.schedule, needs: life.schedule.needs + 1 } };
+  return { ...life, needs: life.needs + 1 };
 }
 
 function neededNoMore(life: Life, now: number): Life {
-  return { ...life, schedule: { ...life.schedule, needs: life.schedule.needs - 1, neededAt: now } };
+  return { ...life, needs: life.needs - 1, neededAt: now };
 }
 
 /** The session may just have become active: the first heartbeat may be due earlier than the next quiet pulse. */
 function activated(life: Life, owed: Owed, now: number): Life {
-  const { state, schedule, proof } = life;
+  const { state, proof } = life;
   if (state.at !== 'connected' || state.pulseAt === Infinity) return watched(life, owed, now);
-  return watched(pulsing(life, Math.min(state.pulseAt, firstBeatAt(schedule, now, proof.timeoutMs))), owed, now);
+  return watched(pulsing(life, Math.min(state.pulseAt, firstBeatAt(life, now, proof.timeoutMs))), owed, now);
 }
 
 function withoutAttach(life: Life, ...orders: Order[]): Step {

@@ -286,7 +286,7 @@ export class Session {
   }
 
   get #beforeGrant(): ReturnType<typeof beforeGrant> {
-    return beforeGrant(this.#shell.life.schedule, this.#shell.life.proof, this.#clock.now());
+    return beforeGrant(this.#shell.life, this.#shell.life.proof, this.#clock.now());
   }
 }
 

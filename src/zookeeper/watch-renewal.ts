@@ -18,7 +18,13 @@ function renewAll({ since, chrootBytes, paths, send, failed }: WatchRenewal, kin
   let bytes = 0;
   const flush = (): void => {
     if (some.length === 0) return;
-    send(setWatches(since, kind, some)).catch((error: unknown) => {
+    const planned = some;
+    // If the server postpones the request, a watch may have been removed before it is sent again.
+    const wanted = (): string[] => {
+      const present = new Set(paths(kind));
+      return planned.filter((path) => present.has(path));
+    };
+    send(setWatches(since, kind, wanted)).catch((error: unknown) => {
       if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS')) failed(error);
     });
     some = [];
@@ -37,6 +43,9 @@ function renewAll({ since, chrootBytes, paths, send, failed }: WatchRenewal, kin
 function renewOne({ since, send, fired }: WatchRenewal, kind: WatchKind, path: string): void {
   const refused = (error: unknown): void => {
     if (isZooKeeperError(error, 'NO_NODE')) fired(path, 'deleted');
+    // The watch is not there. The listener must not wait for it: it reads again, and gets the error.
+    else if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS'))
+      fired(path, kind === 'children' ? 'children' : 'changed');
   };
   if (kind === 'children') {
     // Its answer has no zxid of the last change. An event too many costs one more list.

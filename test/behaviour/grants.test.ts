@@ -53,9 +53,11 @@ describe('a grant', () => {
   };
 
   it('is discarded if the session ends during its proof: the next session queues up again', async () => {
-    const { acquiring, name } = await heldBack(() => lab.mutex.acquire());
-    // The client must not prove its session on another connection before the session has ended.
-    await lab.proxy.refuse();
+    const { acquiring, name } = await heldBack(
+      () => lab.mutex.acquire(),
+      // The client must not prove its session on another connection before the session has ended.
+      () => lab.proxy.refuse(),
+    );
     await lab.observer.endSession(lab.client);
     lab.proxy.cut();
     await lab.proxy.accept();
@@ -155,6 +157,19 @@ describe('a grant', () => {
         .filter((frame) => frame.from === 'client' && frame.connection === again)
         .map(({ op }) => op);
       expect(ops.slice(0, ops.indexOf('getChildren2'))).to.deep.equal(['connect', 'multi', 'multi']);
+      await hold.release();
+    });
+
+    it('is searched in a list behind that write also if the server put the write off', async () => {
+      let writes = 0;
+      lab.proxy.on((frame) => (sent('multi')(frame) && (writes += 1) === 2 ? { refuse: -127 } : undefined));
+      const hold = await lab.mutex.acquire();
+      const again = lab.proxy.frames.findLast(sent('connect'))?.connection;
+      const ops = lab.proxy.frames
+        .filter((frame) => frame.from === 'client' && frame.connection === again && frame.op !== 'sync')
+        .map(({ op }) => op);
+      const search = ['multi', 'getChildren2'];
+      expect(ops.slice(0, ops.indexOf('exists'))).to.deep.equal(['connect', 'multi', ...search, ...search]);
       await hold.release();
     });
 

@@ -49,7 +49,7 @@ const operations: Readonly<Record<string, () => Operation<unknown>>> = {
   sync: () => sync('/'),
   multi: () => multi(checkExists('/lock/a'), remove('/lock/b')),
   multiCheck: () => check(['/']),
-  setWatches: () => setWatches(1n, 'data', ['/lock/a']),
+  setWatches: () => setWatches(1n, 'data', () => ['/lock/a']),
 };
 
 describe(`an answer with errors in it, ${cases} times (MUTATED_SEED=${seed})`, function () {

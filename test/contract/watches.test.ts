@@ -121,20 +121,20 @@ describe('a watch on a real server', () => {
       const { zxid } = await lab.probe.send(getData(path, false));
       const other = await lab.connect();
       await ask(change(), other);
-      await ask(setWatches(zxid, 'data', [path]));
+      await ask(setWatches(zxid, 'data', () => [path]));
       expect(pathsOf(await fired(1))).to.deep.equal([event]);
     });
 
   it('of children that is planted again reports a change of the list since the last zxid at once', async () => {
     const { zxid } = await lab.probe.send(getChildren(path));
     await ask(createEphemeral(`${path}/child`, none, openAcl));
-    await ask(setWatches(zxid, 'children', [path]));
+    await ask(setWatches(zxid, 'children', () => [path]));
     expect(pathsOf(await fired(1))).to.deep.equal(['children /x']);
   });
 
   it('that is planted again reports nothing if nothing has changed, and fires later', async () => {
     const { zxid } = await lab.probe.send(getData(path, false));
-    await ask(setWatches(zxid, 'data', [path]));
+    await ask(setWatches(zxid, 'data', () => [path]));
     await ask(exists(path));
     expect(lab.probe.fired).to.deep.equal([]);
     await ask(remove(path));

@@ -8,7 +8,7 @@ import {
   type LockErrorCode,
 } from '../../src/index.ts';
 import { Random } from '../../lab/random.ts';
-import { surroundingsOf } from '../../lab/virtual/surroundings-of.ts';
+import { surroundingsOf } from '../../lab/virtual/surroundings.ts';
 import { VirtualProcess } from '../../lab/virtual/virtual-process.ts';
 import { phases } from '../../lab/virtual/agenda.ts';
 import type { VirtualMachine } from '../../lab/virtual/bridge.ts';
@@ -139,7 +139,7 @@ export class CaseRun implements AsyncDisposable {
   }
 
   #connect(whose: VirtualProcess, hosts: string, options: LockClientOptions): Promise<LockClient> {
-    const surroundings = surroundingsOf(whose, time, this.#random);
+    const surroundings = surroundingsOf(whose, machine, this.#random);
     return LockClient.connectIn(surroundings, hosts, { retryPolicy: retryForever(20), ...options });
   }
 
@@ -239,10 +239,12 @@ export class CaseRun implements AsyncDisposable {
 
   /**
    * Waits until the client under test has the watch on its own znode, or the hold is over. Then no request is in flight
-   * any more.
+   * any more. A server that ends each connection on which it gets the read has no such watch: heartbeats check the znode.
    */
   async watched(hold: Hold | undefined): Promise<void> {
-    if (hold) await this.wait('the watch on its own znode', () => !hold.isValid || this.wire.isWatched([hold.path], 0));
+    const isRefused = (): boolean => this.permitted.has('ERR_LOCK_REQUEST_FAILED');
+    const isWatched = (path: string): boolean => isRefused() || this.wire.isWatched([path], 0);
+    if (hold) await this.wait('the watch on its own znode', () => !hold.isValid || isWatched(hold.path));
   }
 
   /** Waits for a condition, or until a promise has settled. */

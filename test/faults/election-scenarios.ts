@@ -9,7 +9,7 @@ import {
 import type { CaseRun } from './case-run.ts';
 import { mutex, type LockKind, type Lock } from './lock-kinds.ts';
 import type { Scenario } from './scenario.ts';
-import { acquireAndRelease, handOver, ready } from './steps.ts';
+import { acquireAndRelease, handOver, scene } from './steps.ts';
 
 const election: LockKind = {
   ...mutex,
@@ -19,34 +19,23 @@ const election: LockKind = {
 
 /** Terms of an election, and writes that only a holder can make. */
 export const electionScenarios: readonly Scenario[] = [
-  {
-    name: 'a campaign and a resignation',
-    frames: 9,
-    kind: election,
-    begin: async (run) => {
-      await ready(run);
-      return () => acquireAndRelease(run, run.acquire(run.subject));
-    },
-  },
+  scene(
+    'a campaign and a resignation',
+    { frames: 9, kind: election },
+    (run) => () => acquireAndRelease(run, run.acquire(run.subject)),
+  ),
   {
     name: 'a leader that resigns before a candidate of another client',
     frames: 3,
     kind: election,
     begin: handOver,
   },
-  {
-    name: 'a transaction of a holder',
-    frames: 11,
-    begin: async (run) => {
-      await ready(run);
-      return async () => {
-        const hold = await run.acquire(run.subject);
-        await run.watched(hold);
-        if (hold) await write(run, hold);
-        await run.release(hold);
-      };
-    },
-  },
+  scene('a transaction of a holder', { frames: 11 }, (run) => async () => {
+    const hold = await run.acquire(run.subject);
+    await run.watched(hold);
+    if (hold) await write(run, hold);
+    await run.release(hold);
+  }),
 ];
 
 function candidate(client: LockClient, path: string): Lock {

@@ -2,87 +2,62 @@ import type { Hold, LockClient } from '../../src/index.ts';
 import type { CaseRun } from './case-run.ts';
 import { sessionTimeoutMs } from './case-run.ts';
 import type { Scenario } from './scenario.ts';
-import { ready } from './steps.ts';
+import { scene } from './steps.ts';
 
 /** The client under test waits behind a holder and waiters, and looks one place ahead. */
 export const lookAheadScenarios: readonly Scenario[] = [
-  {
-    name: 'look-ahead of the third of three clients',
-    frames: 15,
-    others: 2,
-    begin: async (run) => {
-      await ready(run);
-      const { holder, middle } = await held(run, 1);
-      return async () => {
-        const acquiring = await waiting(run, 2);
-        await run.release(holder);
-        await releaseAll(run, [...middle, acquiring()]);
+  scene('look-ahead of the third of three clients', { frames: 15, others: 2 }, async (run) => {
+    const { holder, middle } = await held(run, 1);
+    return async () => {
+      const acquiring = await waiting(run, 2);
+      await run.release(holder);
+      await releaseAll(run, [...middle, acquiring()]);
+    };
+  }),
+  scene('look-ahead of the fourth of four clients', { frames: 17, others: 3 }, async (run) => {
+    const { holder, middle } = await held(run, 2);
+    return async () => {
+      const acquiring = await waiting(run, 3);
+      await run.release(holder);
+      const before = await middle[0];
+      const own = run
+        .queue()
+        .filter(({ isSubjects }) => isSubjects)
+        .map(({ path }) => path);
+      await looksAhead(run, acquiring(), () => run.release(before), own);
+      await releaseAll(run, [...middle.slice(1), acquiring()]);
+    };
+  }),
+  scene('look-ahead behind waiters that give up', { frames: 17, others: 3 }, async (run) => {
+    const controllers = [new AbortController(), new AbortController()];
+    const { holder, middle } = await held(run, 2, controllers);
+    return async () => {
+      const acquiring = await waiting(run, 3);
+      const leave = async (): Promise<void> => {
+        controllers[0]?.abort();
+        await middle[0];
       };
-    },
-  },
-  {
-    name: 'look-ahead of the fourth of four clients',
-    frames: 17,
-    others: 3,
-    begin: async (run) => {
-      await ready(run);
-      const { holder, middle } = await held(run, 2);
-      return async () => {
-        const acquiring = await waiting(run, 3);
-        await run.release(holder);
-        const before = await middle[0];
-        const own = run
-          .queue()
-          .filter(({ isSubjects }) => isSubjects)
-          .map(({ path }) => path);
-        await looksAhead(run, acquiring(), () => run.release(before), own);
-        await releaseAll(run, [...middle.slice(1), acquiring()]);
-      };
-    },
-  },
-  {
-    name: 'look-ahead behind waiters that give up',
-    frames: 17,
-    others: 3,
-    begin: async (run) => {
-      await ready(run);
-      const controllers = [new AbortController(), new AbortController()];
-      const { holder, middle } = await held(run, 2, controllers);
-      return async () => {
-        const acquiring = await waiting(run, 3);
-        const leave = async (): Promise<void> => {
-          controllers[0]?.abort();
-          await middle[0];
-        };
-        await looksAhead(run, acquiring(), leave, [holder.path]);
-        controllers[1]?.abort();
-        await middle[1];
-        await run.release(holder);
-        await run.release(await acquiring());
-      };
-    },
-  },
-  {
-    name: 'look-ahead past a znode of the own process',
-    frames: 15,
-    begin: async (run) => {
-      await ready(run);
-      const own = await run.held(run.subject);
-      const next = run.acquire(run.bystander);
-      await run.wait('a waiter', () => run.queue().length === 2);
-      return async () => {
-        const acquiring = await waiting(run, 2);
-        await run.release(own);
-        await releaseAll(run, [next, acquiring()]);
-      };
-    },
-  },
-  {
-    name: 'look-ahead past znodes of other clients, when a waiter of the own process between them gives up',
-    frames: 22,
-    others: 2,
-    begin: async (run) => {
-      await ready(run);
+      await looksAhead(run, acquiring(), leave, [holder.path]);
+      controllers[1]?.abort();
+      await middle[1];
+      await run.release(holder);
+      await run.release(await acquiring());
+    };
+  }),
+  scene('look-ahead past a znode of the own process', { frames: 15 }, async (run) => {
+    const own = await run.held(run.subject);
+    const next = run.acquire(run.bystander);
+    await run.wait('a waiter', () => run.queue().length === 2);
+    return async () => {
+      const acquiring = await waiting(run, 2);
+      await run.release(own);
+      await releaseAll(run, [next, acquiring()]);
+    };
+  }),
+  scene(
+    'look-ahead past znodes of other clients, when a waiter of the own process between them gives up',
+    { frames: 22, others: 2 },
+    async (run) => {
       const holder = await run.held(run.bystander);
       const controller = new AbortController();
       const own = run.acquire(run.subject, { signal: controller.signal });
@@ -101,7 +76,7 @@ export const lookAheadScenarios: readonly Scenario[] = [
         await releaseAll(run, [next, acquiring()]);
       };
     },
-  },
+  ),
 ];
 
 /** One bystander holds the lock, and others wait behind it, each in a process of its own as far as the servers know. */

@@ -4,6 +4,8 @@ import { longMs, never, shortMs, type Fault, type FrameFact } from './fault.ts';
 
 /** ZooKeeper's THROTTLED_OP: not executed, please try again. */
 const throttled = -127;
+/** The client does not send the request for this time, because it has learned that the server ends connections on it. */
+const untriedMs = 10_000;
 
 /** Trouble that a server, or a balancer before it, has with one kind of request, or with new connections. */
 export const requestFaults: readonly Fault[] = [
@@ -22,12 +24,17 @@ export const requestFaults: readonly Fault[] = [
   },
   {
     name: 'kills its connection, each time',
-    lastsMs: longMs,
+    lastsMs: longMs + untriedMs,
     refuses: true,
     excludes: whereNoRequest,
     strike: ({ op }, run) => {
       const stop = run.wire.proxy.on((frame) => (frame.from === 'client' && frame.op === op ? 'cut' : undefined));
-      void run.heals(sleep(longMs).then(stop));
+      void run.heals(
+        sleep(longMs).then(() => {
+          stop();
+          return sleep(untriedMs);
+        }),
+      );
       return 'cut';
     },
   },

@@ -10,7 +10,7 @@ import { recoveries } from './recoveries.ts';
 import type { Scenario } from './scenario.ts';
 import { semaphoreScenarios } from './semaphore-scenarios.ts';
 import { stickyScenarios } from './sticky-scenarios.ts';
-import { acquireAndRelease, deleted, handOver, heldBeforeWaiter, ready, waitingBehindHolder } from './steps.ts';
+import { acquireAndRelease, deleted, handOver, heldBeforeWaiter, scene, waitingBehindHolder } from './steps.ts';
 import { sessionTimeoutMs } from './case-run.ts';
 import { weightedScenarios } from './weighted-scenarios.ts';
 
@@ -41,187 +41,118 @@ const plays: readonly Scenario[] = [
       return () => acquireAndRelease(run, run.acquire(run.subject));
     },
   },
-  {
-    name: 'acquire and release',
-    frames: 9,
-    begin: async (run) => {
-      await ready(run);
-      return () => acquireAndRelease(run, run.acquire(run.subject));
-    },
-  },
-  {
-    name: 'acquire with a timeout',
-    frames: 9,
-    begin: async (run) => {
-      await ready(run);
-      return () => acquireAndRelease(run, run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 2 }));
-    },
-  },
-  {
-    name: 'acquire behind a holder',
-    frames: 12,
-    begin: async (run) => {
-      await ready(run);
-      const gate = await run.held(run.bystander);
-      return async () => {
-        const acquiring = run.acquire(run.subject);
-        await run.untilWaiting(acquiring, [gate.path]);
-        await run.release(gate);
-        await run.release(await acquiring);
-      };
-    },
-  },
-  {
-    name: 'acquire behind a waiter that gives up',
-    frames: 15,
-    begin: async (run) => {
-      await ready(run);
-      const gate = await run.held(run.bystander);
-      const controller = new AbortController();
-      const middle = run.acquire(run.bystander, { signal: controller.signal });
-      await run.wait('a waiter', () => run.queue().length === 2);
-      const [, waiter] = run.queue();
-      return async () => {
-        const acquiring = run.acquire(run.subject);
-        await run.untilWaiting(acquiring, [waiter?.path ?? '', gate.path]);
-        controller.abort();
-        await middle;
-        await run.untilWaiting(acquiring, [gate.path], { past: 0 });
-        await run.release(gate);
-        await run.release(await acquiring);
-      };
-    },
-  },
-  {
-    name: 'tryAcquire of a free lock',
-    frames: 13,
-    begin: async (run) => {
-      await ready(run);
-      return () => acquireAndRelease(run, run.tryAcquire(run.subject));
-    },
-  },
-  {
-    name: 'tryAcquire of a held lock',
-    frames: 4,
-    begin: async (run) => {
-      await ready(run);
-      const gate = await run.held(run.bystander);
-      return async () => {
-        await run.release(await run.tryAcquire(run.subject));
-        await run.release(gate);
-      };
-    },
-  },
-  {
-    name: 'tryAcquire, with a create of another client after its list',
-    frames: 10,
-    begin: async (run) => {
-      await ready(run);
-      return async () => {
-        let overtaking: Promise<Hold | undefined> = Promise.resolve(undefined);
-        run.wire.once(sent('create2'), () => ({ delayUntil: (overtaking = run.acquire(run.bystander)) }));
-        await run.release(await run.tryAcquire(run.subject));
-        await run.release(await overtaking);
-        await deleted(run);
-      };
-    },
-  },
-  {
-    name: 'acquire that times out',
-    frames: 13,
-    begin: async (run) => {
-      await ready(run);
-      const gate = await run.held(run.bystander);
-      return async () => {
-        await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 4 }));
-        await deleted(run);
-        await run.release(gate);
-      };
-    },
-  },
-  {
-    name: 'acquire that is aborted before its create is answered',
-    frames: 6,
-    begin: async (run) => {
-      await ready(run);
-      return async () => {
-        const controller = new AbortController();
-        const sent = run.wire.proxy.seen(
-          (frame) => frame.from === 'client' && frame.op === 'create2',
-          run.wire.saw('client', 'create2') + 1,
-        );
-        const acquiring = run.acquire(run.subject, { signal: controller.signal });
-        await run.track('its create', sent);
-        controller.abort();
-        await run.release(await acquiring);
-        await deleted(run);
-      };
-    },
-  },
+  scene('acquire and release', { frames: 9 }, (run) => () => acquireAndRelease(run, run.acquire(run.subject))),
+  scene(
+    'acquire with a timeout',
+    { frames: 9 },
+    (run) => () => acquireAndRelease(run, run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 2 })),
+  ),
+  scene('acquire behind a holder', { frames: 12 }, async (run) => {
+    const gate = await run.held(run.bystander);
+    return async () => {
+      const acquiring = run.acquire(run.subject);
+      await run.untilWaiting(acquiring, [gate.path]);
+      await run.release(gate);
+      await run.release(await acquiring);
+    };
+  }),
+  scene('acquire behind a waiter that gives up', { frames: 15 }, async (run) => {
+    const gate = await run.held(run.bystander);
+    const controller = new AbortController();
+    const middle = run.acquire(run.bystander, { signal: controller.signal });
+    await run.wait('a waiter', () => run.queue().length === 2);
+    const [, waiter] = run.queue();
+    return async () => {
+      const acquiring = run.acquire(run.subject);
+      await run.untilWaiting(acquiring, [waiter?.path ?? '', gate.path]);
+      controller.abort();
+      await middle;
+      await run.untilWaiting(acquiring, [gate.path], { past: 0 });
+      await run.release(gate);
+      await run.release(await acquiring);
+    };
+  }),
+  scene(
+    'tryAcquire of a free lock',
+    { frames: 13 },
+    (run) => () => acquireAndRelease(run, run.tryAcquire(run.subject)),
+  ),
+  scene('tryAcquire of a held lock', { frames: 4 }, async (run) => {
+    const gate = await run.held(run.bystander);
+    return async () => {
+      await run.release(await run.tryAcquire(run.subject));
+      await run.release(gate);
+    };
+  }),
+  scene('tryAcquire, with a create of another client after its list', { frames: 10 }, (run) => async () => {
+    let overtaking: Promise<Hold | undefined> = Promise.resolve(undefined);
+    run.wire.once(sent('create2'), () => ({ delayUntil: (overtaking = run.acquire(run.bystander)) }));
+    await run.release(await run.tryAcquire(run.subject));
+    await run.release(await overtaking);
+    await deleted(run);
+  }),
+  scene('acquire that times out', { frames: 13 }, async (run) => {
+    const gate = await run.held(run.bystander);
+    return async () => {
+      await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 4 }));
+      await deleted(run);
+      await run.release(gate);
+    };
+  }),
+  scene('acquire that is aborted before its create is answered', { frames: 6 }, (run) => async () => {
+    const controller = new AbortController();
+    const sent = run.wire.proxy.seen(
+      (frame) => frame.from === 'client' && frame.op === 'create2',
+      run.wire.saw('client', 'create2') + 1,
+    );
+    const acquiring = run.acquire(run.subject, { signal: controller.signal });
+    await run.track('its create', sent);
+    controller.abort();
+    await run.release(await acquiring);
+    await deleted(run);
+  }),
   {
     name: 'hand-over to another client',
     frames: 3,
     begin: handOver,
   },
-  {
-    name: 'hand-over inside one process',
-    frames: 12,
-    begin: async (run) => {
-      await ready(run);
-      const hold = await run.held(run.subject);
-      return async () => {
-        const next = run.acquire(run.subject);
-        await run.untilWaiting(next, [], { places: 2 });
-        await run.release(hold);
-        await run.release(await next);
-      };
-    },
-  },
-  {
-    name: 'heartbeats while held, with a waiter behind',
-    frames: 11,
-    begin: async (run) => {
-      await ready(run);
-      const { hold, next } = await heldBeforeWaiter(run);
-      const past = run.wire.saw('server', 'sync');
-      await run.wait('the end of a heartbeat', () => run.wire.saw('server', 'sync') > past);
-      const before = run.wire.saw('server', 'sync');
-      return async () => {
-        // A session that lost its hold to a fault becomes quiet.
-        await run.wait('two heartbeats', () => run.wire.saw('server', 'sync') >= before + 2 || !hold.isValid);
-        await run.release(hold);
-        await run.release(await next);
-      };
-    },
-  },
-  {
-    name: 'close while held',
-    frames: 3,
-    isPrompt: true,
-    begin: async (run) => {
-      await ready(run);
-      const { hold, next } = await heldBeforeWaiter(run);
-      return async () => {
-        await run.close();
-        await run.release(await next);
-        await run.release(hold);
-      };
-    },
-  },
-  {
-    name: 'close while waiting',
-    frames: 3,
-    isPrompt: true,
-    begin: async (run) => {
-      await ready(run);
-      const { gate, acquiring } = await waitingBehindHolder(run);
-      return async () => {
-        await run.close();
-        await run.release(await acquiring);
-        await run.release(gate);
-      };
-    },
-  },
+  scene('hand-over inside one process', { frames: 12 }, async (run) => {
+    const hold = await run.held(run.subject);
+    return async () => {
+      const next = run.acquire(run.subject);
+      await run.untilWaiting(next, [], { places: 2 });
+      await run.release(hold);
+      await run.release(await next);
+    };
+  }),
+  scene('heartbeats while held, with a waiter behind', { frames: 11 }, async (run) => {
+    const { hold, next } = await heldBeforeWaiter(run);
+    const past = run.wire.saw('server', 'sync');
+    await run.wait('the end of a heartbeat', () => run.wire.saw('server', 'sync') > past);
+    const before = run.wire.saw('server', 'sync');
+    return async () => {
+      // A session that lost its hold to a fault becomes quiet.
+      await run.wait('two heartbeats', () => run.wire.saw('server', 'sync') >= before + 2 || !hold.isValid);
+      await run.release(hold);
+      await run.release(await next);
+    };
+  }),
+  scene('close while held', { frames: 3, isPrompt: true }, async (run) => {
+    const { hold, next } = await heldBeforeWaiter(run);
+    return async () => {
+      await run.close();
+      await run.release(await next);
+      await run.release(hold);
+    };
+  }),
+  scene('close while waiting', { frames: 3, isPrompt: true }, async (run) => {
+    const { gate, acquiring } = await waitingBehindHolder(run);
+    return async () => {
+      await run.close();
+      await run.release(await acquiring);
+      await run.release(gate);
+    };
+  }),
 ];
 
 /** The faults of servers happen to these. */

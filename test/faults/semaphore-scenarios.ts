@@ -2,115 +2,77 @@ import { InterProcessSemaphore, type Hold } from '../../src/index.ts';
 import { countPath, semaphore, sharedSemaphore } from './lock-kinds.ts';
 import type { Scenario } from './scenario.ts';
 import type { CaseRun } from './case-run.ts';
-import { acquireAndRelease, ready } from './steps.ts';
+import { acquireAndRelease, ready, scene } from './steps.ts';
 import { sessionTimeoutMs } from './case-run.ts';
 
 const plays: readonly Scenario[] = [
-  {
-    name: 'a lease while another lease is held',
-    frames: 19,
-    kind: semaphore(2),
-    begin: async (run) => {
-      await ready(run);
-      const other = await run.held(run.bystander);
-      return async () => {
-        await acquireAndRelease(run, run.acquire(run.subject));
-        await run.release(other);
-      };
-    },
-  },
-  {
-    name: 'two leases, one of which another client holds',
-    frames: 30,
-    kind: semaphore(2),
-    begin: async (run) => {
-      await ready(run);
-      const other = await run.held(run.bystander);
-      return async () => {
-        const both = run.acquireAll(run.subject, {}, () =>
-          new InterProcessSemaphore(run.subject, run.path, { maxLeases: 2 }).acquireMany(2),
-        );
-        await waits(run, both, 2);
-        await run.release(other);
-        await releaseAll(run, await both);
-      };
-    },
-  },
-  {
-    name: 'a lease, behind a waiter that has the turn',
-    frames: 30,
-    kind: semaphore(1),
-    begin: async (run) => {
-      await ready(run);
-      const first = await run.held(run.bystander);
-      const second = run.acquire(run.bystander);
-      await run.wait('a waiter', () => run.queue('/leases').length === 2);
-      const [turn] = run.queue('/locks');
-      return async () => {
-        const acquiring = run.acquire(run.subject);
-        await run.untilWaiting(acquiring, [turn?.path ?? '', `${run.path}/leases`], { folder: '/locks' });
-        const past = run.wire.frames.length;
-        await run.release(first);
-        // A call that loses its turn comes after the client.
-        const released = second.then(async (hold) => {
-          await waits(run, acquiring, 1, past);
-          await run.release(hold);
-        });
-        await acquireAndRelease(run, acquiring);
-        await released;
-      };
-    },
-  },
-  {
-    name: 'a lease for which another client waits',
-    frames: 3,
-    kind: semaphore(1),
-    begin: async (run) => {
-      await ready(run);
-      const hold = await run.held(run.subject);
-      const next = run.acquire(run.bystander);
-      await run.wait('a waiter', () => run.queue().length === 2);
-      return async () => {
+  scene('a lease while another lease is held', { frames: 19, kind: semaphore(2) }, async (run) => {
+    const other = await run.held(run.bystander);
+    return async () => {
+      await acquireAndRelease(run, run.acquire(run.subject));
+      await run.release(other);
+    };
+  }),
+  scene('two leases, one of which another client holds', { frames: 30, kind: semaphore(2) }, async (run) => {
+    const other = await run.held(run.bystander);
+    return async () => {
+      const both = run.acquireAll(run.subject, {}, () =>
+        new InterProcessSemaphore(run.subject, run.path, { maxLeases: 2 }).acquireMany(2),
+      );
+      await waits(run, both, 2);
+      await run.release(other);
+      await releaseAll(run, await both);
+    };
+  }),
+  scene('a lease, behind a waiter that has the turn', { frames: 30, kind: semaphore(1) }, async (run) => {
+    const first = await run.held(run.bystander);
+    const second = run.acquire(run.bystander);
+    await run.wait('a waiter', () => run.queue('/leases').length === 2);
+    const [turn] = run.queue('/locks');
+    return async () => {
+      const acquiring = run.acquire(run.subject);
+      await run.untilWaiting(acquiring, [turn?.path ?? '', `${run.path}/leases`], { folder: '/locks' });
+      const past = run.wire.frames.length;
+      await run.release(first);
+      // A call that loses its turn comes after the client.
+      const released = second.then(async (hold) => {
+        await waits(run, acquiring, 1, past);
         await run.release(hold);
-        await run.release(await next);
-      };
-    },
-  },
-  {
-    name: 'a wait for a lease that times out',
-    frames: 18,
-    kind: semaphore(1),
-    begin: async (run) => {
-      await ready(run);
-      const other = await run.held(run.bystander);
-      return async () => {
-        await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 4 }));
-        await run.wait('its own znodes are gone', () =>
-          [...run.queue('/leases'), ...run.queue('/locks')].every(({ isSubjects }) => !isSubjects),
-        );
-        await run.release(other);
-      };
-    },
-  },
-  {
-    name: 'tryAcquire of a free lease',
-    frames: 15,
-    kind: semaphore(2),
-    begin: async (run) => {
-      await ready(run);
-      const other = await run.held(run.bystander);
-      return async () => {
-        await acquireAndRelease(run, run.tryAcquire(run.subject));
-        await run.release(other);
-      };
-    },
-  },
-  {
-    name: 'tryAcquire while another client waits, and tryAcquire while none waits',
-    frames: 18,
-    kind: semaphore(1),
-    begin: async (run) => {
-      await ready(run);
+      });
+      await acquireAndRelease(run, acquiring);
+      await released;
+    };
+  }),
+  scene('a lease for which another client waits', { frames: 3, kind: semaphore(1) }, async (run) => {
+    const hold = await run.held(run.subject);
+    const next = run.acquire(run.bystander);
+    await run.wait('a waiter', () => run.queue().length === 2);
+    return async () => {
+      await run.release(hold);
+      await run.release(await next);
+    };
+  }),
+  scene('a wait for a lease that times out', { frames: 18, kind: semaphore(1) }, async (run) => {
+    const other = await run.held(run.bystander);
+    return async () => {
+      await run.release(await run.acquire(run.subject, { timeoutMs: sessionTimeoutMs / 4 }));
+      await run.wait('its own znodes are gone', () =>
+        [...run.queue('/leases'), ...run.queue('/locks')].every(({ isSubjects }) => !isSubjects),
+      );
+      await run.release(other);
+    };
+  }),
+  scene('tryAcquire of a free lease', { frames: 15, kind: semaphore(2) }, async (run) => {
+    const other = await run.held(run.bystander);
+    return async () => {
+      await acquireAndRelease(run, run.tryAcquire(run.subject));
+      await run.release(other);
+    };
+  }),
+  scene(
+    'tryAcquire while another client waits, and tryAcquire while none waits',
+    { frames: 18, kind: semaphore(1) },
+    async (run) => {
       const first = await run.held(run.bystander);
       const second = run.acquire(run.bystander);
       await run.wait('a waiter', () => run.queue('/leases').length === 2);
@@ -123,7 +85,7 @@ const plays: readonly Scenario[] = [
         await acquireAndRelease(run, run.tryAcquire(run.subject));
       };
     },
-  },
+  ),
   {
     name: 'a lease that a raised count adds',
     frames: 25,
@@ -150,43 +112,31 @@ const plays: readonly Scenario[] = [
 
 /** The first fault is part of the scenario; the second fault happens to the recovery from the first. */
 const recoveries: readonly Scenario[] = [
-  {
-    name: 'a waiter for a lease that reconnects',
-    frames: 20,
-    kind: semaphore(1),
-    begin: async (run) => {
-      await ready(run);
-      const { other, acquiring } = await waitingForLease(run);
-      run.wire.proxy.cut();
-      const before = run.wire.saw('server', 'sync');
-      return async () => {
-        let isSettled = false;
-        void acquiring.then(() => (isSettled = true));
-        await run.wait('the new connection proven', () => isSettled || run.wire.saw('server', 'sync') > before);
-        await run.release(other);
-        await acquireAndRelease(run, acquiring);
-      };
-    },
-  },
-  {
-    name: 'a waiter for a lease whose session has expired',
-    frames: 25,
-    kind: semaphore(1),
-    begin: async (run) => {
-      await ready(run);
-      const { other, acquiring } = await waitingForLease(run);
-      await run.wire.proxy.refuse();
-      run.expire();
-      await run.wait('its znode is gone', () => run.queue().length === 1);
-      return async () => {
-        const past = run.wire.frames.length;
-        await run.wire.proxy.accept();
-        await waits(run, acquiring, 1, past);
-        await run.release(other);
-        await acquireAndRelease(run, acquiring);
-      };
-    },
-  },
+  scene('a waiter for a lease that reconnects', { frames: 20, kind: semaphore(1) }, async (run) => {
+    const { other, acquiring } = await waitingForLease(run);
+    run.wire.proxy.cut();
+    const before = run.wire.saw('server', 'sync');
+    return async () => {
+      let isSettled = false;
+      void acquiring.then(() => (isSettled = true));
+      await run.wait('the new connection proven', () => isSettled || run.wire.saw('server', 'sync') > before);
+      await run.release(other);
+      await acquireAndRelease(run, acquiring);
+    };
+  }),
+  scene('a waiter for a lease whose session has expired', { frames: 25, kind: semaphore(1) }, async (run) => {
+    const { other, acquiring } = await waitingForLease(run);
+    await run.wire.proxy.refuse();
+    run.expire();
+    await run.wait('its znode is gone', () => run.queue().length === 1);
+    return async () => {
+      const past = run.wire.frames.length;
+      await run.wire.proxy.accept();
+      await waits(run, acquiring, 1, past);
+      await run.release(other);
+      await acquireAndRelease(run, acquiring);
+    };
+  }),
 ];
 
 export const semaphoreScenarios: readonly Scenario[] = [...plays, ...recoveries];

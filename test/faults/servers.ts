@@ -3,12 +3,11 @@ import { ServerConnection } from '../../src/testing/server-connection.ts';
 import { JuteWriter } from '../../src/testing/jute.ts';
 import { createPersistent, openAcl, remove, setData, type Operation } from '../../src/zookeeper/operations.ts';
 import { Writer } from '../../src/zookeeper/wire.ts';
-import { Ensemble } from '../../lab/ensemble/ensemble.ts';
+import type { Ensemble } from '../../lab/ensemble/ensemble.ts';
 import { Random } from '../../lab/random.ts';
-import { VirtualMember } from '../../lab/servers/virtual/virtual-member.ts';
-import { phases } from '../../lab/virtual/agenda.ts';
+import { VirtualEnsemble } from '../../lab/servers/virtual/virtual-ensemble.ts';
 import type { VirtualMachine } from '../../lab/virtual/bridge.ts';
-import { startWallMs } from '../../lab/virtual/clocks.ts';
+import { serverClock } from '../../lab/virtual/surroundings.ts';
 import { VirtualProcess } from '../../lab/virtual/virtual-process.ts';
 
 const tickTimeMs = 100;
@@ -48,7 +47,7 @@ class OneServer implements Servers {
     const whose = new VirtualProcess('server', machine.time.agenda);
     const random = new Random(1, 0);
     const options = { tickTimeMs, maxSessionTimeoutMs, port: machine.network.freshPort(), random: () => random.next() };
-    const start = () => EmbeddedZooKeeper.start({ ...options, clock: clockOf(machine, whose) });
+    const start = () => EmbeddedZooKeeper.start({ ...options, clock: serverClock(whose, machine.time) });
     return new OneServer(machine, whose, await machine.time.as(whose, start));
   }
 
@@ -113,30 +112,22 @@ class OneServer implements Servers {
 class SeveralServers implements Servers {
   readonly tickTimeMs = ensembleTickMs;
   readonly ensemble: Ensemble;
-  readonly #members: readonly VirtualMember[];
+  readonly #servers: VirtualEnsemble;
 
-  static async start(machine: VirtualMachine, count: number): Promise<SeveralServers> {
-    const servers = new SeveralServers(machine, count);
-    await Promise.all(servers.#members.map((member) => member.start()));
-    return servers;
+  static async start(machine: VirtualMachine, members: number): Promise<SeveralServers> {
+    const options = { members, tickTimeMs: ensembleTickMs, maxSessionTimeoutMs };
+    const servers = new VirtualEnsemble(machine, new Random(members, 0), options);
+    await servers.start();
+    return new SeveralServers(servers);
   }
 
-  private constructor(machine: VirtualMachine, count: number) {
-    const whose = new VirtualProcess('ensemble', machine.time.agenda);
-    const random = new Random(count, 0);
-    const ensemble = new Ensemble({
-      clock: clockOf(machine, whose),
-      random: () => random.next(),
-      members: count,
-      tickTimeMs: ensembleTickMs,
-      maxSessionTimeoutMs,
-    });
-    this.ensemble = ensemble;
-    this.#members = Array.from({ length: count }, (_, id) => new VirtualMember({ machine, whose, ensemble, id }));
+  private constructor(servers: VirtualEnsemble) {
+    this.#servers = servers;
+    this.ensemble = servers.ensemble;
   }
 
   get ports(): readonly number[] {
-    return this.#members.map(({ port }) => port);
+    return this.#servers.servers.map(({ port }) => port);
   }
 
   children(path: string): { name: string; owner: bigint }[] {
@@ -164,14 +155,7 @@ class SeveralServers implements Servers {
     this.ensemble.expire(id);
   }
 
-  async stop(): Promise<void> {
-    await Promise.all(this.#members.map((member) => member.stop()));
+  stop(): Promise<void> {
+    return this.#servers.stop();
   }
-}
-
-function clockOf({ time }: VirtualMachine, whose: VirtualProcess) {
-  return {
-    now: () => startWallMs + whose.now,
-    after: (delayMs: number, run: () => void) => time.add(Math.max(1, delayMs), phases.timer, run, { whose }),
-  };
 }

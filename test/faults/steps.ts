@@ -1,5 +1,24 @@
 import type { Hold } from '../../src/index.ts';
 import type { CaseRun } from './case-run.ts';
+import type { Scenario } from './scenario.ts';
+
+/** A scenario of a client that is ready. `play` prepares the rest, and returns the part to which the faults happen. */
+export function scene(
+  name: string,
+  others: Omit<Scenario, 'name' | 'begin'>,
+  play: (run: CaseRun) => Play | Promise<Play>,
+): Scenario {
+  return {
+    name,
+    ...others,
+    begin: async (run) => {
+      await ready(run);
+      return play(run);
+    },
+  };
+}
+
+type Play = () => Promise<void>;
 
 /** Connects, and creates the parents of the path. Then no request is in flight. */
 export async function ready(run: CaseRun, options: { readonly knowsTick?: boolean } = {}): Promise<void> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
+import { phases } from '../../lab/virtual/agenda.ts';
 import { VirtualNetwork } from '../../lab/virtual/virtual-network.ts';
 import { VirtualServer } from '../../lab/virtual/virtual-server.ts';
 import { VirtualSocket } from '../../lab/virtual/virtual-socket.ts';
@@ -10,13 +11,10 @@ const pieces = 5;
 
 describe('a virtual socket', () => {
   it('holds back its writer while the peer does not read, and lets it go on afterwards', async () => {
-    const network = new VirtualNetwork(new VirtualTime());
-    const server = new VirtualServer(network).listen(2_181, '127.0.0.1');
-    const client = VirtualSocket.connect(network, { host: '127.0.0.1', port: 2_181 });
-    const [peer] = (await once(server, 'connection')) as [VirtualSocket];
+    const { network, client, peer } = await connected();
     peer.pause();
     for (let count = 0; count < pieces; count += 1) client.write(piece);
-    await new Promise((resolve) => network.time.add(1_000, 0, () => resolve(undefined)));
+    await pass(network.time, 1_000);
     expect(client.writableLength).to.be.above(piece.length);
 
     let received = 0;
@@ -27,4 +25,35 @@ describe('a virtual socket', () => {
     await once(peer, 'end');
     expect(received).to.equal(pieces * piece.length);
   });
+
+  it('gives a process all that arrived while it stalled in one chunk', async () => {
+    const { network, client, peer } = await connected();
+    const { time } = network;
+    const chunks: string[] = [];
+    client.on('data', (chunk: Buffer) => chunks.push(String(chunk)));
+    client.on('end', () => chunks.push('end'));
+    for (const text of ['one ', 'two ', 'three']) peer.write(text);
+    time.here.stall(1_000);
+    await pass(time, 10);
+    expect(chunks).to.deep.equal(['one two three']);
+    peer.write('four');
+    await pass(time, 10);
+    peer.end('five');
+    time.here.stall(1_000);
+    await pass(time, 10);
+    expect(chunks).to.deep.equal(['one two three', 'four', 'five', 'end']);
+  });
 });
+
+/** Both ends of a connection. */
+async function connected(): Promise<{ network: VirtualNetwork; client: VirtualSocket; peer: VirtualSocket }> {
+  const network = new VirtualNetwork(new VirtualTime());
+  const server = new VirtualServer(network).listen(2_181, '127.0.0.1');
+  const client = VirtualSocket.connect(network, { host: '127.0.0.1', port: 2_181 });
+  const [peer] = (await once(server, 'connection')) as [VirtualSocket];
+  return { network, client, peer };
+}
+
+function pass(time: VirtualTime, ms: number): Promise<void> {
+  return new Promise((resolve) => time.add(ms, phases.timer, resolve));
+}

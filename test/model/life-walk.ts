@@ -171,7 +171,7 @@ function owed({ requests }: World): { readonly owedSince: number | undefined } {
 
 /** As before each grant: see `hasTimeToGrant`. */
 function mayHold({ life, now }: World): boolean {
-  return beforeGrant(life.schedule, life.proof, now) === 'nothing';
+  return beforeGrant(life, life.proof, now) === 'nothing';
 }
 
 function isUsed({ life, now, usedAt }: World): boolean {

@@ -78,7 +78,7 @@ export class SessionShell {
   }
 
   get needed(): BeforeGrant {
-    return beforeGrant(this.#life.schedule, this.#life.proof, this.time);
+    return beforeGrant(this.#life, this.#life.proof, this.time);
   }
 
   /** The session was created on the present connection. */

@@ -55,8 +55,7 @@ const brokenRules: readonly { readonly name: string; readonly rules: Rules; read
   {
     name: 'an idle session writes',
     says: /quiet session writes/,
-    rules: (life, fact, now) =>
-      step(fact.is === 'tick' ? { ...life, schedule: { ...life.schedule, neededAt: now } } : life, fact, now),
+    rules: (life, fact, now) => step(fact.is === 'tick' ? { ...life, neededAt: now } : life, fact, now),
   },
 ];
 

@@ -95,6 +95,40 @@ describe('a simulated ensemble', () => {
     expect(reader.answer(reader.exists('/new'))).to.equal('ok');
   });
 
+  it('shows a write late at a slow member, and at once at the others, which do not wait for it', () => {
+    const lab = new Fixture();
+    const [writer, slow, quick] = [lab.open(2, longMs), lab.open(0, longMs), lab.open(1, longMs)];
+    const hasSeen = (path: string): (string | undefined)[] => {
+      const created = writer.create(path);
+      lab.settle();
+      const answers = [quick, slow].map((client) => client.answer(client.exists(path)));
+      return [writer.answer(created), ...answers];
+    };
+    const speedUp = lab.ensemble.slowDown(0, 500);
+    expect(hasSeen('/slow')).to.deep.equal(['ok', 'ok', 'NO_NODE']);
+    lab.clock.advance(500);
+    expect(slow.answer(slow.exists('/slow'))).to.equal('ok');
+    const own = slow.create('/own');
+    lab.clock.advance(900);
+    expect(slow.answer(own)).to.equal(undefined);
+    lab.clock.advance(700);
+    expect(slow.answer(own)).to.equal('ok');
+    speedUp();
+    expect(hasSeen('/quick')).to.deep.equal(['ok', 'ok', 'ok']);
+  });
+
+  it('answers so many requests of a session with THROTTLED_OP, in their order, and does not carry them out', () => {
+    const lab = new Fixture();
+    const [client, other] = [lab.open(0, longMs), lab.open(0, longMs)];
+    lab.ensemble.throttle(client.ticket.sessionId, 2);
+    const xids = [client.create('/a'), client.exists('/'), client.create('/b')];
+    const unhindered = other.create('/c');
+    lab.settle();
+    expect(xids.map((xid) => client.answer(xid))).to.deep.equal(['error -127', 'error -127', 'ok']);
+    expect(client.answers.map(({ xid }) => xid)).to.deep.equal(xids);
+    expect([other.answer(unhindered), other.answer(other.exists('/a'))]).to.deep.equal(['ok', 'NO_NODE']);
+  });
+
   it('lets a sync of a follower wait for all that was proposed before it', () => {
     const lab = new Fixture();
     const [writer, reader] = [lab.open(2, longMs), lab.open(0, longMs)];

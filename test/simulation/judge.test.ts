@@ -4,7 +4,7 @@ import type { Claim } from '../../simulation/claim.ts';
 import { Judge } from '../../simulation/judge.ts';
 import { Recorder } from '../../simulation/recorder.ts';
 import { Settling } from '../../simulation/settling.ts';
-import { RuleBench, simClient, znode } from './support/rule-bench.ts';
+import { processAt, RuleBench, simClient, znode } from './support/rule-bench.ts';
 
 describe('the judge of a simulation', () => {
   let bench: RuleBench;
@@ -58,7 +58,7 @@ describe('the judge of a simulation', () => {
       [3, -4, ['overlaps']],
     ] as const)
       it(`looks for a process that stalls until ${wakesAt} at a hold until ${deadline}, with an owner at 3`, () => {
-        const process = { now: 0, stalledUntil: -1, isDead: false };
+        const process = processAt(0);
         const { claim } = granted(1, simClient({ process }), { deadline });
         judge.recorder.fault({
           type: 'fault',
@@ -107,7 +107,7 @@ describe('the judge of a simulation', () => {
     it('accepts that its holder was told, has released it, or has crashed', () => {
       const heard = granted(1);
       judge.released(granted(2).claim);
-      granted(3, simClient({ process: { now: 0, stalledUntil: -1, isDead: true } }));
+      granted(3, simClient({ process: processAt(0, { isDead: true }) }));
       for (const n of [1, 2, 3]) judge.takenZnode(znode(n));
       heard.abort();
       judge.judgeEnd();
@@ -124,7 +124,7 @@ describe('the judge of a simulation', () => {
   describe('of calls', () => {
     /** A call settles after this time by the clock of its process. It is then 1,000 ms by the clock of the judge. */
     async function settledAfter(tookMs: number, limitMs: number | undefined, stalledUntil = -1): Promise<string[]> {
-      const process = { now: 0, stalledUntil, isDead: false };
+      const process = processAt(0, { stalledUntil });
       const settling = new Settling(judge);
       const client = simClient({ process });
       const settled = settling.inTime({ client, id: 'p0c0#1' }, 'acquire', Promise.resolve(), limitMs);

@@ -51,8 +51,8 @@ describe('the simulation', () => {
     try {
       for (const isLast of [false, true]) {
         const simulation = new Simulation(plain([call(300)]));
-        const { agenda, judge } = simulation.world;
-        agenda.add(agenda.now + 200, phases.socket, undefined, () => {
+        const { machine, judge } = simulation.world;
+        machine.time.add(200, phases.socket, () => {
           void Promise.reject(new Error('not handled'));
           if (isLast) judge.tell('end', 'the run ends');
         });

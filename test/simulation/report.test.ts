@@ -20,11 +20,11 @@ describe('the report of a simulation', () => {
     expect(Number(from)).to.equal(hanging.steps.length);
     expect(Number(to)).to.be.within(1, hanging.steps.length - 1);
     expect(text.match(/"do":"call"/g)).to.have.lengthOf(Number(to));
-    expect(text).to.match(/^seed 1: I4: p0c0#.* has not settled$/m);
+    expect(text).to.match(/^seed 1: I4: p1c0#.* has not settled$/m);
     expect(text).to.include('replayed: the same');
     const file = join(out, 'seed-1.html');
     expect(text).to.include(`drawn: ${file}`);
-    expect(readFileSync(file, 'utf8')).to.include('has not settled');
+    expect(readFileSync(file, 'utf8')).to.include('have not ended');
   });
 
   it('says so if the replay has another outcome', async () => {

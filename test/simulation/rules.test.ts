@@ -10,7 +10,7 @@ import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
 import { Revocations } from '../../simulation/rules/revocations.ts';
 import { Terms } from '../../simulation/rules/terms.ts';
-import { RuleBench, simClient, znode } from './support/rule-bench.ts';
+import { RuleBench, processAt, simClient, znode } from './support/rule-bench.ts';
 
 describe('the judge of a simulation', () => {
   let bench: RuleBench;
@@ -155,7 +155,7 @@ describe('the judge of a simulation', () => {
       const leases = new Leases(bench);
       const claim = bench.claim(1, {
         call: { leaseMs: 100 },
-        client: simClient({ process: { now: 0, stalledUntil: -1 } }),
+        client: simClient(),
       });
       bench.time = 1_000;
       const { process } = claim.owner.client as unknown as { process: { now: number } };
@@ -253,7 +253,8 @@ describe('the judge of a simulation', () => {
 
   describe('of idle clients', () => {
     const queue = [{ path: '/locks/a', is: 'mutex' }] as const;
-    const client = (its: object) => simClient({ client: { isClosing: false, session: { id: 3n, znodes: 1 } }, ...its });
+    const client = (its: object) =>
+      simClient({ client: { host: { isClosing: false }, session: { id: 3n, znodes: 1 } }, ...its });
 
     function waiting(places: readonly bigint[]): Quiet {
       bench.time = 0;
@@ -272,7 +273,7 @@ describe('the judge of a simulation', () => {
     }
 
     it('tells a transaction of a client that has nothing', () => {
-      const its = { client: { isClosing: false, session: { id: 3n, znodes: 0 } } };
+      const its = { client: { host: { isClosing: false }, session: { id: 3n, znodes: 0 } } };
       expect(judged(waiting([]), { ...its, idleSince: 2 })).to.deep.equal([]);
       expect(judged(waiting([]), its)).to.deep.equal(['I10']);
     });
@@ -280,7 +281,7 @@ describe('the judge of a simulation', () => {
     it('counts from the moment when the client learns that its last znode is gone', () => {
       const quiet = waiting([3n]);
       const session = { id: 3n, znodes: 1 };
-      const one = client({ client: { isClosing: false, session } });
+      const one = client({ client: { host: { isClosing: false }, session } });
       const wrote = (): readonly string[] => {
         quiet.wrote(one);
         quiet.look([one]);
@@ -297,7 +298,7 @@ describe('the judge of a simulation', () => {
     });
 
     it('accepts it from a client that opens a new session after an outage', () => {
-      const its = { isClosing: false, session: { id: 3n, znodes: 0 } };
+      const its = { host: { isClosing: false }, session: { id: 3n, znodes: 0 } };
       expect(judged(waiting([]), { client: { ...its, state: 'lost' } })).to.deep.equal([]);
       expect(judged(waiting([]), { client: { ...its, state: 'reconnected' } })).to.deep.equal(['I10']);
     });
@@ -317,20 +318,26 @@ describe('the judge of a simulation', () => {
       bench.znodes.delete(znode(1));
       quiet.changed([], [znode(1)]);
       expect(judged(quiet, { open: 1, waits: 1 })).to.deep.equal([]);
-      expect(judged(quiet, { open: 1, waits: 1, client: { session: { id: 5n, znodes: 1 } } })).to.deep.equal(['I10']);
+      expect(
+        judged(quiet, { open: 1, waits: 1, client: { host: { isClosing: false }, session: { id: 5n, znodes: 1 } } }),
+      ).to.deep.equal(['I10']);
     });
   });
 
   describe('of closed clients', () => {
+    const none = { open: 0, late: 0 };
+
     it('tells a hold that outlives the close', () => {
       const claim = bench.claim(1);
-      new Closed(bench, () => 0).closed(claim.owner.client, [claim]);
+      new Closed(bench, () => none).closed(claim.owner.client, [claim]);
       expect(bench.told).to.deep.equal(['close']);
     });
 
     for (const [what, left, connections] of [
-      ['timer', { timers: 1 }, 0],
-      ['connection', {}, 1],
+      ['timer', { timers: 1 }, none],
+      ['connection', {}, { open: 1, late: 0 }],
+      ['second timer beside that of a late connection', { timers: 2 }, { open: 1, late: 1 }],
+      ['second connection beside a late one', { timers: 1 }, { open: 2, late: 1 }],
     ] as const)
       it(`tells a ${what} that is left when its calls have ended`, () => {
         const client = simClient({ open: 1, ...left }) as { open: number } & ReturnType<typeof simClient>;
@@ -343,9 +350,24 @@ describe('the judge of a simulation', () => {
         expect(bench.told).to.deep.equal(['I9']);
       });
 
+    it('accepts a late connection for two seconds, and not longer', () => {
+      const process = processAt(0);
+      const client = simClient({ process, timers: 1 });
+      const closed = new Closed(bench, () => ({ open: 1, late: 1 }));
+      closed.closed(client, []);
+      const toldAt = (now: number): readonly string[] => {
+        process.now = now;
+        closed.look();
+        return bench.told;
+      };
+      expect(toldAt(0)).to.deep.equal([]);
+      expect(toldAt(2_000)).to.deep.equal([]);
+      expect(toldAt(2_001)).to.deep.equal(['I9']);
+    });
+
     it('tells a transaction after the end', () => {
       const client = simClient();
-      const closed = new Closed(bench, () => 0);
+      const closed = new Closed(bench, () => none);
       closed.closed(client, []);
       closed.wrote(client);
       closed.look();

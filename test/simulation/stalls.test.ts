@@ -36,8 +36,8 @@ describe('a process that stalls beyond the deadline of its hold', () => {
       (client, now, simulation) => {
         client.on('lock', () => client.health());
         client.on('state', (state) => state === 'closed' && closedAndGone.push(now()));
-        simulation.world.servers.onCommit((_created, [deleted = '']) => {
-          if (deleted.startsWith('/locks/b/')) closedAndGone.push(now());
+        simulation.world.servers.ensemble.onCommit(({ changes: [change] }) => {
+          if (change?.is === 'deleted' && change.path.startsWith('/locks/b/')) closedAndGone.push(now());
         });
       },
     );
@@ -69,7 +69,7 @@ async function run(
     steps,
   };
   const simulation = new Simulation(plan);
-  const now = (): number => simulation.world.agenda.now;
+  const now = (): number => simulation.world.machine.time.agenda.now;
   void simulation.world.clients[0]?.connected.then((client) => begin(client, now, simulation));
   await simulation.run();
 }

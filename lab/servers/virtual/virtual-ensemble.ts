@@ -1,8 +1,6 @@
-import { AsyncResource } from 'node:async_hooks';
-import { Ensemble as SimulatedEnsemble } from '../../ensemble/ensemble.ts';
-import { phases } from '../../virtual/agenda.ts';
+import { Ensemble as SimulatedEnsemble, type EnsembleOptions } from '../../ensemble/ensemble.ts';
 import type { VirtualMachine } from '../../virtual/bridge.ts';
-import { startWallMs } from '../../virtual/clocks.ts';
+import { serverClock } from '../../virtual/surroundings.ts';
 import { VirtualProcess } from '../../virtual/virtual-process.ts';
 import { Random } from '../../random.ts';
 import type { ServerOptions, ZooKeeperServer } from '../local-zookeeper.ts';
@@ -14,48 +12,51 @@ import { VirtualMember } from './virtual-member.ts';
 export class VirtualEnsemble implements Ensemble {
   readonly servers: readonly VirtualMember[];
   readonly connectString: string;
-  readonly #ensemble: SimulatedEnsemble;
+  readonly ensemble: SimulatedEnsemble;
+  /** The process of all members. */
+  readonly process: VirtualProcess;
 
-  static async start(machine: VirtualMachine, size: number, options: ServerOptions): Promise<VirtualEnsemble> {
-    const ensemble = new VirtualEnsemble(machine, size, options);
-    await Promise.all(ensemble.servers.map((server) => server.start()));
-    return ensemble;
-  }
-
-  private constructor(
+  static async start(
     machine: VirtualMachine,
     size: number,
     { tickTimeMs = 500, containerCheckMs = 60_000, config = {}, ...others }: ServerOptions,
-  ) {
+  ): Promise<VirtualEnsemble> {
     const { syncLimit = 10, ...unknown } = config;
     if (Object.keys({ ...unknown, ...others }).length > 0)
       throw new Error('A virtual ensemble has no configuration: a test of it belongs into test/contract');
-    const { time } = machine;
-    const whose = new VirtualProcess('ensemble', time.agenda);
-    const random = new Random(size, 0);
-    const resource = new AsyncResource('VirtualEnsemble');
-    this.#ensemble = new SimulatedEnsemble({
-      clock: {
-        now: () => startWallMs + whose.now,
-        after: (delayMs, run) => time.add(Math.max(0, delayMs), phases.timer, run, { whose, resource }),
-      },
-      random: () => random.next(),
+    const ensemble = new VirtualEnsemble(machine, new Random(size, 0), {
       members: size,
       tickTimeMs,
       maxSessionTimeoutMs: 60_000,
       containerCheckIntervalMs: containerCheckMs,
       syncLimit: Number(syncLimit),
     });
+    await ensemble.start();
+    return ensemble;
+  }
+
+  constructor(machine: VirtualMachine, random: Random, options: Omit<EnsembleOptions, 'clock' | 'random'>) {
+    const whose = (this.process = new VirtualProcess('ensemble', machine.time.agenda));
+    const ensemble = (this.ensemble = new SimulatedEnsemble({
+      clock: serverClock(whose, machine.time, 0),
+      random: () => random.next(),
+      ...options,
+    }));
     this.servers = Array.from(
-      { length: size },
-      (_, id) => new VirtualMember({ machine, whose, ensemble: this.#ensemble, id }),
+      { length: options.members },
+      (_, id) => new VirtualMember({ machine, whose, ensemble, id }),
     );
     this.connectString = this.servers.map((server) => server.connectString).join(',');
   }
 
+  /** Resolves when all members listen. */
+  async start(): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.start()));
+  }
+
   async leader(): Promise<ZooKeeperServer> {
-    await until('a member leads', () => this.#ensemble.leader !== undefined);
-    return this.servers[this.#ensemble.leader ?? -1] as ZooKeeperServer;
+    await until('a member leads', () => this.ensemble.leader !== undefined);
+    return this.servers[this.ensemble.leader ?? -1] as ZooKeeperServer;
   }
 
   async stop(): Promise<void> {

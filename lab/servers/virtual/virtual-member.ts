@@ -1,9 +1,10 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
 import type { Ensemble } from '../../ensemble/ensemble.ts';
 import type { VirtualMachine } from '../../virtual/bridge.ts';
 import type { VirtualProcess } from '../../virtual/virtual-process.ts';
+import { VirtualServer } from '../../virtual/virtual-server.ts';
+import type { VirtualSocket } from '../../virtual/virtual-socket.ts';
 import { fourLetterWord } from '../four-letter-word.ts';
-import { listen } from '../free-port.ts';
 import type { ZooKeeperServer } from '../local-zookeeper.ts';
 
 /** The member of an ensemble, and the machine that reaches it. */
@@ -21,9 +22,11 @@ export class VirtualMember implements ZooKeeperServer {
   readonly connectString: string;
   readonly secureConnectString: string;
   readonly #place: MemberPlace;
-  readonly #sockets = new Set<Socket>();
-  #listener: Server | undefined;
+  readonly #sockets = new Set<VirtualSocket>();
+  #listener: VirtualServer | undefined;
   #hasRun = false;
+  /** What the stopped process is to do when it goes on; undefined while it runs. */
+  #postponed: (() => void)[] | undefined;
 
   constructor(place: MemberPlace) {
     this.#place = place;
@@ -41,19 +44,23 @@ export class VirtualMember implements ZooKeeperServer {
   }
 
   async start(): Promise<void> {
+    if (this.#listener) return;
     const { machine, whose, ensemble, id } = this.#place;
     if (this.#hasRun) ensemble.restart(id);
     this.#hasRun = true;
-    await machine.time.as(whose, () => {
-      this.#listener = createServer((socket) => this.#accept(socket));
-      return listen(this.#listener, this.port);
-    });
+    const listener = machine.time.as(
+      whose,
+      () => new VirtualServer(machine.network, {}, (socket) => this.#accept(socket)),
+    );
+    this.#listener = listener.listen(this.port, '127.0.0.1');
+    await once(listener, 'listening');
   }
 
   async kill(): Promise<void> {
     const listener = this.#listener;
     if (!listener) return;
     this.#listener = undefined;
+    this.#postponed = undefined;
     const closed = new Promise((resolve) => listener.close(resolve));
     this.#place.ensemble.crash(this.#place.id);
     for (const socket of this.#sockets) socket.destroy();
@@ -68,12 +75,19 @@ export class VirtualMember implements ZooKeeperServer {
     return this.wipe() as never;
   }
 
+  /** Its process does not run: it reads and writes nothing, and its kernel goes on accepting connections. */
   pause(): void {
-    throw new Error('A virtual member cannot be paused: stop the answers by a proxy');
+    this.#postponed ??= [];
+    for (const socket of this.#sockets) socket.pause();
+    this.#place.ensemble.cut(this.#place.id);
   }
 
   resume(): void {
-    this.pause();
+    const postponed = this.#postponed ?? [];
+    this.#postponed = undefined;
+    this.#place.ensemble.heal(this.#place.id);
+    for (const act of postponed) act();
+    for (const socket of this.#sockets) socket.resume();
   }
 
   stop(): Promise<void> {
@@ -84,18 +98,19 @@ export class VirtualMember implements ZooKeeperServer {
     return this.stop();
   }
 
-  #accept(socket: Socket): void {
+  #accept(socket: VirtualSocket): void {
     const { ensemble, id } = this.#place;
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket)).on('error', () => undefined);
+    if (this.#postponed) socket.pause();
     socket.once('data', (first: Buffer) => {
       if (first.toString() === 'srvr') return void socket.end(`Mode: ${this.#mode}\n`);
       const listeners: ((chunk: Buffer) => void)[] = [];
       const isUp = ensemble.accept(id, {
-        write: (chunk) => void socket.write(chunk),
-        destroy: () => socket.destroySoon(),
+        write: (chunk) => this.#whenItRuns(() => void socket.write(chunk)),
+        destroy: () => this.#whenItRuns(() => socket.destroySoon()),
         onData: (listener) => void listeners.push(listener),
-        onClose: (listener) => void socket.once('close', listener),
+        onClose: (listener) => void socket.once('close', () => this.#whenItRuns(listener)),
       });
       if (!isUp) return void socket.destroy();
       for (const listener of listeners) {
@@ -103,6 +118,11 @@ export class VirtualMember implements ZooKeeperServer {
         socket.on('data', listener);
       }
     });
+  }
+
+  #whenItRuns(act: () => void): void {
+    if (this.#postponed) this.#postponed.push(act);
+    else act();
   }
 
   get #mode(): string {

@@ -1,8 +1,6 @@
-import { AsyncResource } from 'node:async_hooks';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.ts';
-import { phases } from '../../virtual/agenda.ts';
 import type { VirtualMachine } from '../../virtual/bridge.ts';
-import { startWallMs } from '../../virtual/clocks.ts';
+import { serverClock } from '../../virtual/surroundings.ts';
 import { VirtualProcess } from '../../virtual/virtual-process.ts';
 import { fourLetterWord } from '../four-letter-word.ts';
 import type { ServerOptions, ZooKeeperServer } from '../local-zookeeper.ts';
@@ -51,11 +49,7 @@ export class VirtualZooKeeper implements ZooKeeperServer {
     if (this.#state.at !== 'killed') throw new Error(`${this.connectString} cannot start: it is ${this.#state.at}`);
     const { time } = this.#machine;
     const whose = new VirtualProcess(this.connectString, time.agenda);
-    const clock = {
-      now: () => startWallMs + whose.now,
-      after: (delayMs: number, run: () => void) =>
-        time.add(Math.max(1, delayMs), phases.timer, run, { whose, resource: inNoContext }),
-    };
+    const clock = serverClock(whose, time);
     const zk = await time.as(whose, () => EmbeddedZooKeeper.start({ ...this.#options, clock }));
     this.#journal.continue(zk.server);
     const front = this.#front && (await time.as(whose, () => startFront(this.port, zk.port, this.#front ?? {})));
@@ -101,9 +95,6 @@ export class VirtualZooKeeper implements ZooKeeperServer {
     return this.#state.zk;
   }
 }
-
-/** A lock of the application that starts a server must not reach into the server. */
-const inNoContext = new AsyncResource('VirtualZooKeeper');
 
 /** Undefined if the embedded server can do all that is asked. */
 function frontOf({ security, config, answersPerSecond, keeper }: ServerOptions): FrontOptions | undefined {

@@ -26,7 +26,7 @@ export const mutants = [
   {
     name: 'a timeout names a holder that is gone',
     file: 'src/internals/known-holder.ts',
-    find: 'if (holder === undefined || !session.isWatching(holder.path)) return undefined;',
+    find: 'if (holder === undefined || !session.watches.has(holder.path)) return undefined;',
     replace: 'if (holder === undefined) return undefined;',
     tests: tests('behaviour/timeouts', 'names no holder that may have gone'),
   },

@@ -54,4 +54,11 @@ export const mutants = [
       'let a reader wait for the first acquire of its writer by the other object',
     ),
   },
+  {
+    name: 'a search in a list that is not behind its write, because the server put the write off',
+    file: 'src/internals/find-created.ts',
+    find: 'wasPostponed ? await session.find(getChildren(parent)) : await listed;',
+    replace: 'wasPostponed ? await listed : await listed;',
+    tests: tests('behaviour/grants', 'also if the server put the write off'),
+  },
 ];

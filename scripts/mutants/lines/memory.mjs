@@ -40,9 +40,9 @@ export const mutants = [
 
   {
     name: 'close() leaves the znodes of a session that has no connection',
-    file: 'src/zookeeper/session.ts',
-    find: 'if (!this.#options.resume && (this.epoch === 0 || this.znodes === 0)) this.abandon();',
-    replace: 'if (!this.#options.resume) this.abandon();',
+    file: 'src/zookeeper/session-shell.ts',
+    find: 'if (!this.#options.resume && (this.#life.epoch === 0 || this.#session.znodes === 0))',
+    replace: 'if (!this.#options.resume)',
     tests: tests('behaviour/connection/close', 'waits for a lock waits for a connection because of its znode'),
   },
   {

@@ -52,11 +52,11 @@ export const mutants = [
     tests: tests('behaviour/revocation', 'tells a holder that runs before the next one is granted'),
   },
   {
-    name: 'a request that waits to be written outlives its connection',
+    name: 'a request that is made without a connection waits for the next one',
     file: 'src/zookeeper/connection.ts',
-    find: 'this.#manager.packetQueue.queue.splice(0);',
-    replace: '',
-    tests: tests('behaviour/connection/reconnect', 'to a server that accepts and drops keeps no request'),
+    find: 'call.caller.reject(connectionLost(call.operation, this.lastError));',
+    replace: 'this.#options.clock.after(100, () => this.#send(call));',
+    tests: tests('behaviour/connection/unanswered', 'and the next server never gets it'),
   },
   {
     name: 'one lease too many',
@@ -343,5 +343,19 @@ export const mutants = [
     find: 'const isLast = life.epoch >= terms.hosts;',
     replace: 'const isLast = false;',
     tests: tests('behaviour/connection/silence', 'of the only server may take more than half of the time'),
+  },
+  {
+    name: 'a request that an overloaded server puts off fails at once',
+    file: 'src/zookeeper/pipeline.ts',
+    find: 'if (error === throttledError) {',
+    replace: 'if (error === -1_000) {',
+    tests: tests('behaviour/connection/replies', 'is asked for again after longer and longer pauses'),
+  },
+  {
+    name: 'an acquire that has given up keeps all others from beginning',
+    file: 'src/zookeeper/admission.ts',
+    find: '      admit();\n    }\n    this.#lookAgain();',
+    replace: '      admit();\n    }',
+    tests: tests('unit/admission', 'has given up, and sends nothing'),
   },
 ];

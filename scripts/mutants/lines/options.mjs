@@ -53,16 +53,16 @@ export const mutants = [
   },
   {
     name: 'a watch event has the path as it is on the servers',
-    file: 'src/zookeeper/connection.ts',
-    find: 'const event = new Reader(frame, replyBodyAt, this.#chroot);',
-    replace: 'const event = new Reader(frame, replyBodyAt);',
+    file: 'src/zookeeper/pipeline.ts',
+    find: 'this.#watchFired(new Reader(frame, replyBodyAt, this.#chroot));',
+    replace: 'this.#watchFired(new Reader(frame, replyBodyAt));',
     tests: tests('behaviour/chroot', 'gets the deletion of a predecessor'),
   },
   {
     name: 'the next server gets watches with paths outside of the chroot',
-    file: 'src/zookeeper/connection.ts',
-    find: 'this.send(setWatches(this.lastZxid, kind, paths))',
-    replace: 'this.send({ ...setWatches(this.lastZxid, kind, paths), isAbsolute: true })',
+    file: 'src/zookeeper/watch-renewal.ts',
+    find: 'send(setWatches(since, kind, wanted))',
+    replace: 'send({ ...setWatches(since, kind, wanted), isAbsolute: true })',
     tests: tests('behaviour/chroot', 'watches an existing predecessor again'),
   },
   {

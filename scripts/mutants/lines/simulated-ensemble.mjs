@@ -111,9 +111,9 @@ export const mutants = [
   },
   {
     name: 'a cut between simulated members loses messages',
-    file: 'lab/ensemble/lane.ts',
-    find: 'this.#messages.push(message);',
-    replace: 'if (this.#isCut) return;\n    this.#messages.push(message);',
+    file: 'lab/virtual/lane.ts',
+    find: 'this.#underWay.push(',
+    replace: 'if (this.#isHeld) return;\n    this.#underWay.push(',
     tests: tests('simulation/ensemble', 'until the follower has caught up'),
   },
 ];

@@ -46,8 +46,8 @@ export const mutants = [
   },
   {
     name: 'a transaction that a leader refused because of the session proves that the session lives',
-    file: 'src/zookeeper/connection.ts',
-    find: 'this.#listener.answered(operation, sentAt, sessionError);',
+    file: 'src/zookeeper/pipeline.ts',
+    find: 'this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);',
     replace: 'this.#listener.answered(operation, sentAt, 0);',
     tests: tests('behaviour/transaction', 'because the session has ended'),
   },

@@ -26,9 +26,9 @@ export const mutants = [
   {
     name: 'a grant whose znode is neither watched nor checked while the session proves itself',
     file: 'src/internals/attempt.ts',
-    find: "if (this.#needsProof()) this.#node.watch.plant();\n    while (!session.isEnded && this.#needsProof()) {\n      if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };\n      if (await session.whenConnected(this.#deadline)) await session.prove(this.#node).catch(ignore);",
+    find: "if (this.#needsProof()) this.#node.watch.plant();\n    while (!session.isEnded && this.#needsProof()) {\n      if (!this.#deadline.mayWait && !session.isConnected) return { is: 'taken' };\n      if (await session.whenConnected(this.#deadline)) await session.prove(this.#node).catch(unlessUnknown);",
     replace:
-      'while (!session.isEnded && this.#needsProof()) {\n      if (await session.whenConnected(this.#deadline)) await session.prove().catch(ignore);',
+      'while (!session.isEnded && this.#needsProof()) {\n      if (await session.whenConnected(this.#deadline)) await session.prove().catch(unlessUnknown);',
     tests: tests('behaviour/races', 'deleted while its session proves itself'),
   },
   {
@@ -338,7 +338,7 @@ export const mutants = [
   },
   {
     name: 'the zxid that the next server gets can fall',
-    file: 'src/zookeeper/connection.ts',
+    file: 'src/zookeeper/wire-session.ts',
     find: 'if (zxid > this.#lastZxid) this.#lastZxid = zxid;',
     replace: 'this.#lastZxid = zxid;',
     tests: tests('behaviour/connection/replies', 'with a zxid of -1'),
@@ -380,7 +380,7 @@ export const mutants = [
   },
   {
     name: 'an answer that the session has expired counts as proof',
-    file: 'src/zookeeper/session.ts',
+    file: 'src/zookeeper/session-shell.ts',
     find: 'if (error === 0) {',
     replace: 'if (error <= 0) {',
     tests: tests('behaviour/races', 'says that the session has expired'),
@@ -388,7 +388,7 @@ export const mutants = [
   {
     name: 'isValid turns true again',
     file: 'src/zookeeper/session.ts',
-    find: "if (now >= overdueAt(this.#life)) this.#feed({ is: 'looked' });\n    return now",
+    find: "if (now >= overdueAt(this.#shell.life)) this.#shell.feed({ is: 'looked' });\n    return now",
     replace: 'return now',
     tests: tests('behaviour/hold', 'never become valid again'),
   },
@@ -479,5 +479,12 @@ export const mutants = [
       'behaviour/identity/kinds',
       'keep one znode: a lock released by one object is granted to the other without a request',
     ),
+  },
+  {
+    name: 'a list that is not behind the write that shows whether a claim was executed, because the server put the write off',
+    file: 'src/internals/znode-queue.ts',
+    find: '(wasPostponed ? this.read(session) : view)',
+    replace: '(wasPostponed ? view : view)',
+    tests: tests('behaviour/weights/claims', 'whose answer was lost is looked for'),
   },
 ];

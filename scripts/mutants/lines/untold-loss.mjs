@@ -46,8 +46,8 @@ export const mutants = [
   },
   {
     name: 'the end of a session is not reported to its holds',
-    file: 'src/zookeeper/session.ts',
-    find: "loseAll([...this.#holdings], why === 'expired' ? 'session-expired' : 'session-deadline');",
+    file: 'src/zookeeper/session-shell.ts',
+    find: "loseAll([...holdings], why === 'expired' ? 'session-expired' : 'session-deadline');",
     replace: '',
     tests: tests('behaviour/session-loss', 'reported by the server aborts the holder’s signal'),
   },

@@ -6,7 +6,6 @@ import {
   absolute,
   checkExists,
   checkServers,
-  createContainer,
   createEphemeral,
   createSequential,
   exists,
@@ -18,6 +17,7 @@ import {
 import { join, parentsOf } from '../../zookeeper/path.js';
 import { isZooKeeperError } from '../../zookeeper/zookeeper-error.js';
 import { fail, ok, unknown, warn, type Finding } from './finding.js';
+import { neededOperations } from './needed-operations.js';
 
 /** Checks what only a session of its own can show. */
 export class ClientChecks {
@@ -29,19 +29,21 @@ export class ClientChecks {
     this.#path = path;
   }
 
-  async run(hosts: readonly string[], askedTimeoutMs: number): Promise<Finding[]> {
+  async run(hosts: number, askedTimeoutMs: number): Promise<Finding[]> {
     const base = await this.#nearest();
-    const findings = [
-      this.#session(askedTimeoutMs),
-      await this.#members(hosts),
+    const facts = [this.#session(askedTimeoutMs), await this.#members(hosts)];
+    if (typeof base !== 'string') return [...facts, base];
+    const operations = await neededOperations(this.#host, base);
+    facts.push(...operations.findings);
+    if (!operations.areEnough) return facts;
+    return [
+      ...facts,
       await this.#latency('read latency', () => this.#host.sessions.current.request(absolute(exists('/')))),
       await this.#latency('write latency', () => this.#host.sessions.current.request(checkServers())),
+      await this.#reading(base),
+      await this.#rights(base),
+      await this.#clocks(base),
     ];
-    if (typeof base !== 'string') return [...findings, base];
-    findings.push(await this.#reading(base), await this.#rights(base), await this.#clocks(base));
-    // Last, because a server without containers closes the connection.
-    findings.push(await this.#containers(base));
-    return findings;
   }
 
   /** The path, or its nearest ancestor that exists. */
@@ -70,11 +72,11 @@ export class ClientChecks {
     );
   }
 
-  async #members(hosts: readonly string[]): Promise<Finding> {
+  async #members(hosts: number): Promise<Finding> {
     const session = this.#host.sessions.current;
     const config = await session.find(absolute(getData('/zookeeper/config', false))).catch(() => undefined);
     const members = config ? membersIn(config.data.toString()) : [];
-    return judgeMembers(members, hosts.length);
+    return judgeMembers(members, hosts);
   }
 
   async #latency(subject: string, ask: () => Promise<unknown>): Promise<Finding> {
@@ -145,21 +147,6 @@ export class ClientChecks {
     if (names.some((name) => participantName(name) !== undefined)) return true;
     if (base === '/') return false;
     return names.some((name) => foldersOfSemaphore.has(name)) || (base === this.#path && names.length === 0);
-  }
-
-  async #containers(base: string): Promise<Finding> {
-    const probe = join(base, `zklock-check-${randomUUID()}`);
-    try {
-      const { value } = await this.#host.sessions.current.request(
-        multi(createContainer(probe, this.#host.options.aclFor(base)), checkExists(`${probe}-none`)),
-      );
-      const [refusal] = value.is === 'refused' ? value.errors : [];
-      if (refusal?.is('UNIMPLEMENTED')) throw refusal;
-      if (refusal?.is('NO_AUTH')) return unknown('containers', 'znodes may not be created here', 'see the rights');
-      return ok('containers', 'supported: the znodes of unused locks are removed');
-    } catch (error) {
-      return warn('containers', errorText(error), 'the znodes of unused locks stay: delete them from time to time');
-    }
   }
 }
 

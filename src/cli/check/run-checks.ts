@@ -1,4 +1,5 @@
 import type { LockClient } from '../../client/lock-client.js';
+import type { Logger } from '../../client/logger.js';
 import { describeHosts, parseConnectString } from '../../zookeeper/connect-string.js';
 import { validatePath } from '../../zookeeper/path.js';
 import { connect, serversOf, type connectionOptions, type jsonOption } from '../connection.js';
@@ -12,6 +13,7 @@ import type { Arguments } from '../verb.js';
 import { printable } from '../observe/printable.js';
 import { ClientChecks } from './client-facts.js';
 import { fail, ok, type Finding } from './finding.js';
+import { secondConnection } from './second-connection.js';
 import { judgeServers, serverFacts } from './server-facts.js';
 
 type CheckArguments = Arguments<typeof connectionOptions & { readonly json: typeof jsonOption }>;
@@ -39,18 +41,32 @@ function targetOf({ options }: CheckArguments, io: Io): ReturnType<typeof parseC
 async function clientFindings(args: CheckArguments, path: string, io: Io): Promise<Finding[]> {
   const askedMs = args.options['session-timeout'] ?? 30_000;
   let client: LockClient;
+  const warnings: string[] = [];
+  const logger: Logger = { warn: (_details, message) => warnings.push(message) };
   try {
-    client = await connect(args, io, { sessionTimeoutMs: askedMs });
+    client = await connect(args, io, { sessionTimeoutMs: askedMs, logger });
   } catch (error) {
     const code = exitCodeOf(error);
     if (code === exitCodes.usage) throw error;
+    // A session is proven by a transaction, so `connect` fails at a server that does not know `multi`.
+    const missing = warnings.find((warning) => warning.includes('ends each connection'));
+    if (missing !== undefined) return [fail('operations', missing, 'no lock can be taken: use ZooKeeper 3.5 or later')];
     const cause = code === exitCodes.notAllowed ? 'not-allowed' : 'unreachable';
     return [fail('connection', errorText(error), 'no lock can be taken from here', cause)];
   }
   try {
-    const hosts = targetOf(args, io).hosts.map((host) => describeHosts({ hosts: [host] }));
-    const connected = ok('connection', `to ${client.host.sessions.current.connection.server}`);
-    return [connected, ...(await new ClientChecks(client.host, path).run(hosts, askedMs))];
+    const { hosts } = targetOf(args, io);
+    const { server } = client.host.sessions.current.connection;
+    const beside = hosts
+      .filter((host) => describeHosts({ hosts: [host] }) === server)
+      .map((host) =>
+        secondConnection(host, { tls: tlsOf(args, io), timeoutMs: wordLimitMs, sessionTimeoutMs: askedMs }),
+      );
+    return [
+      ok('connection', `to ${server}`),
+      ...(await Promise.all(beside)).flat(),
+      ...(await new ClientChecks(client.host, path).run(hosts.length, askedMs)),
+    ];
   } finally {
     await client.close({ timeoutMs: 1_000 });
   }

@@ -14,7 +14,7 @@ const sessionTimeoutMs = 12_000;
 const throttled = -127;
 
 /** Clients that no test has used yet. Their sessions become stale together, because that takes several seconds. */
-const mostTests = 16;
+const mostTests = 18;
 
 describe('a session that was quiet attaches anew', () => {
   const lab = labOfEachTest('attach', { server: { containerCheckMs: 3_600_000 }, client: 'none' });
@@ -123,6 +123,41 @@ describe('a session that was quiet attaches anew', () => {
     ]);
   });
 
+  it('and sends the requests that are made meanwhile behind its proof', async () => {
+    once(proxy, sent('connect'), 'hold');
+    const acquiring = mutex.acquire();
+    await proxy.seen(sent('connect'));
+    const asked = client.session.request(exists('/'));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(proxy.frames.filter(sent('exists'))).to.deep.equal([]);
+    proxy.speak();
+    await asked;
+    expect(clientFrames().filter((op) => ['connect', 'multi', 'exists'].includes(op))).to.deep.equal([
+      'connect',
+      'multi',
+      'exists',
+    ]);
+    await (await acquiring).release();
+    expect(states).to.deep.equal([]);
+  });
+
+  it('and sends the requests that are made meanwhile on the present connection, if the new one fails', async () => {
+    once(proxy, answered('setData'), 'hold');
+    const before = client.session.request(setData(lab.path, Buffer.alloc(0)));
+    await proxy.seen(answered('setData'));
+    const acquiring = mutex.acquire();
+    // Until the new link is made.
+    await lab.sleep(10);
+    const asked = client.session.request(exists('/'));
+    once(proxy, sent('connect'), 'cut');
+    proxy.speak();
+    await Promise.all([before, asked]);
+    expect(connects()).to.equal(1);
+    expect(new Set(proxy.frames.filter(sent('exists')).map(({ connection }) => connection)).size).to.equal(1);
+    await (await acquiring).release();
+    expect(states).to.deep.equal([]);
+  });
+
   it('and asks on the new connection what was not answered on the old one, if that changes nothing', async () => {
     once(proxy, answered('exists'), { delayUntil: proxy.seen(sent('setWatches')) });
     const asked = client.session.request(exists('/'));
@@ -138,7 +173,8 @@ describe('a session that was quiet attaches anew', () => {
     const asked = client.session.request(setData(lab.path, Buffer.alloc(0)));
     await proxy.seen(answered('setData'));
     const acquiring = mutex.acquire();
-    await new Promise((resolve) => setImmediate(resolve));
+    // Until the new link is made.
+    await lab.sleep(10);
     expect(connects()).to.equal(0);
     proxy.speak();
     expect((await asked).value).to.have.property('version');
@@ -176,11 +212,15 @@ describe('a session that was quiet attaches anew', () => {
     await hold.release();
   });
 
-  it('to another server if the present one does not answer in time', async () => {
+  it('to another server if the present one does not answer in time, and what was asked meanwhile fails', async () => {
     const { id } = client.session;
     proxy.on((frame) => (answered('connect')(frame) ? 'drop' : undefined));
-    const hold = await mutex.acquire({ timeoutMs: 10_000 });
+    const acquiring = mutex.acquire({ timeoutMs: 10_000 });
+    await proxy.seen(sent('connect'));
+    const asked = rejection(client.session.request(exists('/')));
+    const hold = await acquiring;
     expect(hold.isValid).to.equal(true);
+    expect(await asked).to.have.property('code', 'CONNECTION_LOSS');
     expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(client.session.id).to.equal(id);
     await hold.release();

@@ -209,5 +209,6 @@ describe('an attempt to connect', () => {
     links[0]?.emit('connect');
     expect(links.map(({ written }) => written.length)).to.deep.equal([1, 1]);
     expect(probe.connection.timeoutMs).to.equal(4_000);
+    expect(probe.warnings).to.deep.equal([]);
   });
 });

@@ -59,6 +59,18 @@ describe('a reply', () => {
     expect(probe.warnings).to.deep.equal([]);
   });
 
+  it('with the error -127 is not asked for again if the request must not be written any more', async () => {
+    once(lab.proxy, from('server', 'exists'), { replaceError: -127 });
+    const tooLate = new Error('the hold has ended');
+    let writes = 0;
+    const beforeWrite = (): void => {
+      if ((writes += 1) > 1) throw tooLate;
+    };
+    expect(await rejection(probe.send({ ...exists('/'), beforeWrite }))).to.equal(tooLate);
+    expect(lab.proxy.frames.filter(from('client', 'exists'))).to.have.length(1);
+    await probe.send(exists('/'));
+  });
+
   it('with the error -127 is not asked for again once its connection has ended', async () => {
     lab.proxy.on((frame) => (from('server', 'exists')(frame) ? { replaceError: -127 } : undefined));
     const asked = rejection(probe.send(exists('/')));

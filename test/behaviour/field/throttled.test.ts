@@ -134,6 +134,24 @@ describe('FIELD B1: a server that says "later"', function () {
     expectSameConnection();
   });
 
+  it('to setWatches: a waiter that gives up meanwhile leaves no watch behind', async () => {
+    const held = await lab.theirs.acquire(limit);
+    const aborter = new AbortController();
+    const waiting = rejection(lab.mutex.acquire({ ...limit, signal: aborter.signal }));
+    await queued(2);
+    await lab.sleep(1_000);
+    const said = throttle('setWatches', 1);
+    lab.proxy.cut();
+    await until('it was told', () => said() === 1);
+    aborter.abort();
+    await waiting;
+    await lab.sleep(sessionTimeoutMs);
+    const before = lab.proxy.frames.length;
+    await held.release();
+    await lab.sleep(1_000);
+    expect(lab.proxy.frames.slice(before).filter(answered('watch'))).to.deep.equal([]);
+  });
+
   it('to a transaction whose hold is released meanwhile: the commit rejects, and nothing was done', async () => {
     const hold = await lab.mutex.acquire(limit);
     const data = testPath('data');
@@ -152,11 +170,19 @@ describe('FIELD B1: a server that says "later"', function () {
     const error = await rejection(lab.mutex.acquire({ timeoutMs: 10_000 }));
     expect(error).to.have.property('code', 'ERR_LOCK_TIMEOUT');
     expect(error.message).to.not.match(/others hold/);
+    expect(error.message).to.include('is overloaded');
     expect(lab.now() - startedAt).to.be.closeTo(10_000, 10);
     // With a pause that grows.
     expect(said()).to.be.within(3, 100);
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     expectSameConnection();
+  });
+
+  it('to create2, each time, and a heartbeat is in flight at the deadline: the reason is the same', async () => {
+    throttle('create2', Infinity);
+    const error = await rejection(lab.mutex.acquire({ timeoutMs: sessionTimeoutMs / 2 }));
+    expect(error).to.have.property('reason', 'no-answer');
+    expect(error.message).to.include('is overloaded');
   });
 
   it('is not a question for the retry policy', async () => {

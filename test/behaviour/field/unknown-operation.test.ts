@@ -115,6 +115,20 @@ describe('FIELD A4: at a server that closes the connection at', function () {
   }
 
   describe('setWatches', () => {
+    it('and at getData, a waiter rejects instead of waiting for an event that never comes', async () => {
+      await using held = await lab.theirs.acquire(limit);
+      const waiting = rejection(lab.mutex.acquire({ timeoutMs: 200_000 }));
+      await queued(2);
+      await lab.sleep(1_000);
+      kill('setWatches');
+      kill('getData');
+      lab.proxy.cut();
+      const error = await waiting;
+      expect(held.isValid).to.equal(true);
+      expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      expect(error.message).to.include('getData');
+    });
+
     it('a waiter plants its watches by reads instead, keeps its place, and is granted the lock', async () => {
       const held = await lab.theirs.acquire(limit);
       const waiting = awaitedLater(lab.mutex.acquire({ timeoutMs: 200_000 }));

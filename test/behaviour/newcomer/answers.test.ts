@@ -59,9 +59,10 @@ describe('a helpful error', () => {
       for (const mistake of mistakes) {
         it(mistake.done, async () => {
           const error = await act(mistake);
-          check(error, mistake.answer(fixture));
+          const answer = mistake.answer(fixture);
+          check(error, answer);
           const text = anonymous(error.message, fixture.path);
-          const trouble = mistake.trouble ?? mistake.done;
+          const trouble = answer.trouble ?? mistake.done;
           expect(troubles.get(text) ?? trouble, 'the trouble that already has this text').to.equal(trouble);
           troubles.set(text, trouble);
         });

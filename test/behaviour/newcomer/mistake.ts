@@ -5,10 +5,6 @@ import type { Lab } from '../../../lab/lab.ts';
 export interface Mistake {
   /** The mistake, as a part of the sentence "a helpful error for …". */
   readonly done: string;
-  /**
-   * Mistakes of one kind may share one text: for example values outside of the range of one option. @default `done`
-   */
-  readonly trouble?: string;
   /** Makes the mistake. Throws, or rejects with, the error. */
   act(at: Fixture): unknown;
   /** The expected content of the error. */
@@ -24,8 +20,36 @@ export interface Answer {
   readonly thing: string | RegExp;
   readonly value: string | RegExp;
   readonly todo: string | RegExp;
+  /**
+   * Mistakes of one kind may share one text: for example values outside of the range of one option. @default `done`
+   */
+  readonly trouble?: string;
   /** A secret that the error must not contain. */
   readonly secret?: string;
+}
+
+/** The parts of an answer; the class with its code, or without one. */
+type Expected = readonly [
+  is: string | { readonly is: string; readonly code?: string },
+  thing: Answer['thing'],
+  value: Answer['value'],
+  todo: Answer['todo'],
+  more?: Pick<Answer, 'trouble' | 'secret'>,
+];
+
+export const invalidPath = { is: 'InvalidPathError', code: 'ERR_LOCK_INVALID_PATH' } as const;
+
+/** A mistake, the error that answers it, and how it is made. */
+export function mistake(done: string, expected: Expected | ((at: Fixture) => Expected), act: Mistake['act']): Mistake {
+  const expectedAt = typeof expected === 'function' ? expected : () => expected;
+  return {
+    done,
+    act,
+    answer: (at) => {
+      const [kind, thing, value, todo, more] = expectedAt(at);
+      return { ...(typeof kind === 'string' ? { is: kind } : kind), thing, value, todo, ...more };
+    },
+  };
 }
 
 /**

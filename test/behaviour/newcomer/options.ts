@@ -12,7 +12,7 @@ import {
   retryNTimes,
 } from '../../../src/index.ts';
 import { creatorOnly, digest, digestId, permission } from '../../../lab/wire/account.ts';
-import type { Answer, Mistake, Fixture } from './mistake.ts';
+import { invalidPath, mistake, type Fixture, type Mistake } from './mistake.ts';
 
 const hosts = '127.0.0.1:1';
 
@@ -21,26 +21,6 @@ const connect = (options: unknown, connectString: unknown = hosts): Promise<Lock
 
 const mutexOf = ({ client, path }: Fixture, options?: unknown): InterProcessMutex =>
   new InterProcessMutex(client, path, options as never);
-
-/** A value that is refused before anything is sent. */
-function refused(
-  done: string,
-  act: (at: Fixture) => unknown,
-  is: 'TypeError' | 'RangeError' | 'InvalidPathError',
-  thing: Answer['thing'],
-  value: Answer['value'],
-  todo: Answer['todo'],
-  more: { trouble?: string; secret?: string } = {},
-): Mistake {
-  const { trouble, ...secret } = more;
-  const code = is === 'InvalidPathError' ? { code: 'ERR_LOCK_INVALID_PATH' } : {};
-  return {
-    done,
-    act,
-    answer: () => ({ is, thing, value, todo, ...code, ...secret }),
-    ...(trouble !== undefined && { trouble }),
-  };
-}
 
 const sessionTimeoutRule =
   '> 0 and at most 2147483647; servers grant from 2 to 20 times their tickTime, by default 4000 to 40000';
@@ -51,179 +31,108 @@ const acquireOptions = 'a plain object with timeoutMs, signal, leaseMs, renewEve
 
 /** Mistakes when connecting. */
 export const connecting: readonly Mistake[] = [
-  refused(
+  mistake(
     'new LockClient()',
+    ['TypeError', 'LockClient', 'cannot be constructed', "use `await LockClient.connect('host:2181', options)`"],
     () => Reflect.construct(LockClient, ['host:2181']) as unknown,
-    'TypeError',
-    'LockClient',
-    'cannot be constructed',
-    "use `await LockClient.connect('host:2181', options)`",
   ),
-  refused(
-    'connect() without hosts',
-    () => connect({}, null),
-    'TypeError',
-    '`connectString`',
-    'got null',
-    connectStringRule,
+  mistake('connect() without hosts', ['TypeError', '`connectString`', 'got null', connectStringRule], () =>
+    connect({}, null),
   ),
-  refused(
-    'connect() with an object',
-    () => connect({}, { hosts: ['zk1'] }),
-    'TypeError',
-    '`connectString`',
-    'got object',
-    connectStringRule,
+  mistake('connect() with an object', ['TypeError', '`connectString`', 'got object', connectStringRule], () =>
+    connect({}, { hosts: ['zk1'] }),
   ),
-  refused(
+  mistake(
     'connect() with an empty text',
+    ['TypeError', '`connectString`', 'got "": it names no host', connectStringRule],
     () => connect({}, ''),
-    'TypeError',
-    '`connectString`',
-    'got "": it names no host',
-    connectStringRule,
   ),
-  refused(
-    'connect() with a URL',
-    () => connect({}, 'zk://zk1:2181'),
-    'TypeError',
-    '`connectString`',
-    'got "zk://zk1:2181"',
-    'leave out the scheme',
+  mistake('connect() with a URL', ['TypeError', '`connectString`', 'got "zk://zk1:2181"', 'leave out the scheme'], () =>
+    connect({}, 'zk://zk1:2181'),
   ),
-  refused(
+  mistake(
     'connect() with credentials before the host',
+    [
+      'TypeError',
+      '`connectString`',
+      'got "***@zk1:2181"',
+      'credentials go into the `auth` option',
+      { secret: 'hunter2' },
+    ],
     () => connect({}, 'user:hunter2@zk1:2181'),
-    'TypeError',
-    '`connectString`',
-    'got "***@zk1:2181"',
-    'credentials go into the `auth` option',
-    { secret: 'hunter2' },
   ),
-  refused(
+  mistake(
     'connect() with a port that does not exist',
+    ['TypeError', 'the port of "zk1:99999"', '99999', 'must be a whole number from 1 to 65535'],
     () => connect({}, 'zk1:99999'),
-    'TypeError',
-    'the port of "zk1:99999"',
-    '99999',
-    'must be a whole number from 1 to 65535',
   ),
-  refused(
+  mistake(
     'connect() with a bare IPv6 address',
+    ['TypeError', '`connectString`', '"::1" is an IPv6 address', 'needs brackets, as in [::1]:2181'],
     () => connect({}, '::1'),
-    'TypeError',
-    '`connectString`',
-    '"::1" is an IPv6 address',
-    'needs brackets, as in [::1]:2181',
   ),
-  refused(
+  mistake(
     'connect() with a list that ends in a comma',
+    ['TypeError', '`connectString`', 'got "zk1:2181,": it has an empty host', connectStringRule],
     () => connect({}, 'zk1:2181,'),
-    'TypeError',
-    '`connectString`',
-    'got "zk1:2181,": it has an empty host',
-    connectStringRule,
   ),
-  refused(
+  mistake(
     'connect() with a chroot that ends in a slash',
+    ['TypeError', 'Invalid path "/app/"', 'got "zk1:2181/app/"', 'Path must not end with / character'],
     () => connect({}, 'zk1:2181/app/'),
-    'TypeError',
-    'Invalid path "/app/"',
-    'got "zk1:2181/app/"',
-    'Path must not end with / character',
   ),
-  refused(
+  mistake(
     'connect() with a misspelt option',
+    ['TypeError', 'LockClient.connect', 'Unknown option `sessionTimeout`', 'accepted are sessionTimeoutMs'],
     () => connect({ sessionTimeout: 5_000 }),
-    'TypeError',
-    'LockClient.connect',
-    'Unknown option `sessionTimeout`',
-    'accepted are sessionTimeoutMs',
   ),
-  refused(
+  mistake(
     'connect() with its options in an instance',
+    ['TypeError', '`LockClient.connect options`', 'got a Map', 'a plain object with sessionTimeoutMs'],
     () => connect(new Map()),
-    'TypeError',
-    '`LockClient.connect options`',
-    'got a Map',
-    'a plain object with sessionTimeoutMs',
   ),
-  refused(
+  mistake(
     'sessionTimeoutMs: -1',
+    ['RangeError', '`sessionTimeoutMs`', 'got -1', sessionTimeoutRule, { trouble: 'sessionTimeoutMs' }],
     () => connect({ sessionTimeoutMs: -1 }),
-    'RangeError',
-    '`sessionTimeoutMs`',
-    'got -1',
-    sessionTimeoutRule,
-    { trouble: 'sessionTimeoutMs' },
   ),
-  refused(
+  mistake(
     'sessionTimeoutMs: 0',
+    ['RangeError', '`sessionTimeoutMs`', 'got 0', sessionTimeoutRule, { trouble: 'sessionTimeoutMs' }],
     () => connect({ sessionTimeoutMs: 0 }),
-    'RangeError',
-    '`sessionTimeoutMs`',
-    'got 0',
-    sessionTimeoutRule,
-    { trouble: 'sessionTimeoutMs' },
   ),
-  refused(
+  mistake(
     'sessionTimeoutMs: 2 ** 31',
+    ['RangeError', '`sessionTimeoutMs`', 'got 2147483648', sessionTimeoutRule, { trouble: 'sessionTimeoutMs' }],
     () => connect({ sessionTimeoutMs: 2 ** 31 }),
-    'RangeError',
-    '`sessionTimeoutMs`',
-    'got 2147483648',
-    sessionTimeoutRule,
-    { trouble: 'sessionTimeoutMs' },
   ),
-  refused(
-    'sessionTimeoutMs as a text',
-    () => connect({ sessionTimeoutMs: '30s' }),
-    'TypeError',
-    '`sessionTimeoutMs`',
-    'got "30s"',
-    sessionTimeoutRule,
+  mistake('sessionTimeoutMs as a text', ['TypeError', '`sessionTimeoutMs`', 'got "30s"', sessionTimeoutRule], () =>
+    connect({ sessionTimeoutMs: '30s' }),
   ),
-  refused(
+  mistake(
     'connectionTimeoutMs: -5',
+    ['RangeError', '`connectionTimeoutMs`', 'got -5', 'a finite number of milliseconds ≥ 0'],
     () => connect({ connectionTimeoutMs: -5 }),
-    'RangeError',
-    '`connectionTimeoutMs`',
-    'got -5',
-    'a finite number of milliseconds ≥ 0',
   ),
-  refused(
+  mistake(
     'tickTimeMs: 0',
+    ['RangeError', '`tickTimeMs`', 'got 0', "the servers' tickTime in milliseconds, at least 50"],
     () => connect({ tickTimeMs: 0 }),
-    'RangeError',
-    '`tickTimeMs`',
-    'got 0',
-    "the servers' tickTime in milliseconds, at least 50",
   ),
-  refused(
+  mistake(
     'a number as retryPolicy',
+    ['TypeError', '`retryPolicy`', 'got 3', 'an object with a method `allowRetry`'],
     () => connect({ retryPolicy: 3 }),
-    'TypeError',
-    '`retryPolicy`',
-    'got 3',
-    'an object with a method `allowRetry`',
   ),
-  refused(
-    'a function as logger',
-    () => connect({ logger: console.log }),
-    'TypeError',
-    '`logger`',
-    'got a function',
-    'an object with a method `warn`',
+  mistake('a function as logger', ['TypeError', '`logger`', 'got a function', 'an object with a method `warn`'], () =>
+    connect({ logger: console.log }),
   ),
-  refused(
+  mistake(
     'a logger whose `error` is no function',
+    ['TypeError', '`logger.error`', 'got 5', 'a function, or not there'],
     () => connect({ logger: { warn: () => undefined, error: 5 } }),
-    'TypeError',
-    '`logger.error`',
-    'got 5',
-    'a function, or not there',
   ),
-  refused('a number as signal', () => connect({ signal: 5 }), 'TypeError', '`signal`', 'got 5', 'an AbortSignal'),
+  mistake('a number as signal', ['TypeError', '`signal`', 'got 5', 'an AbortSignal'], () => connect({ signal: 5 })),
 ];
 
 const secret = 'open sesame';
@@ -235,474 +144,338 @@ const acl =
 
 /** Mistakes in credentials and ACLs. */
 export const rights: readonly Mistake[] = [
-  refused(
+  mistake(
     'digest credentials without a colon',
+    [
+      'TypeError',
+      "the credentials of scheme 'digest' in `auth`",
+      'got a text without a user name and a colon',
+      "'user:password'",
+      { secret },
+    ],
     () => connect({ auth: [{ scheme: 'digest', credentials: secret }] }),
-    'TypeError',
-    "the credentials of scheme 'digest' in `auth`",
-    'got a text without a user name and a colon',
-    "'user:password'",
-    { secret },
   ),
-  refused(
+  mistake(
     'digest credentials without a user',
+    [
+      'TypeError',
+      '`auth`',
+      'without a user name',
+      "'user:password'",
+      { secret, trouble: 'digest credentials without a colon' },
+    ],
     () => connect({ auth: [{ scheme: 'digest', credentials: `:${secret}` }] }),
-    'TypeError',
-    '`auth`',
-    'without a user name',
-    "'user:password'",
-    { secret, trouble: 'digest credentials without a colon' },
   ),
-  refused(
+  mistake(
     'auth as one object',
+    [
+      'TypeError',
+      '`auth`',
+      'to be an array of',
+      "such as { scheme: 'digest', credentials: 'user:secret' }",
+      { secret },
+    ],
     () => connect({ auth: digest(`alice:${secret}`) }),
-    'TypeError',
-    '`auth`',
-    'to be an array of',
-    "such as { scheme: 'digest', credentials: 'user:secret' }",
-    { secret },
   ),
-  refused(
+  mistake(
     'an acl that only allows reading',
+    [
+      'TypeError',
+      '`acl`',
+      'does not give create (4), delete (8) to the account digest "alice"',
+      'Give at least 13 (read, create and delete) on the znode of a lock',
+      { secret },
+    ],
     acl({ permissions: permission.read, scheme: 'world', id: 'anyone' }),
-    'TypeError',
-    '`acl`',
-    'does not give create (4), delete (8) to the account digest "alice"',
-    'Give at least 13 (read, create and delete) on the znode of a lock',
-    { secret },
   ),
-  refused(
+  mistake(
     'an acl for another account',
+    [
+      'TypeError',
+      '`acl`',
+      'does not give read (1), create (4), delete (8) to the account digest "alice"',
+      'Give at least 13',
+      { secret },
+    ],
     acl({ permissions: 31, scheme: 'digest', id: digestId('bob:under the rose') }),
-    'TypeError',
-    '`acl`',
-    'does not give read (1), create (4), delete (8) to the account digest "alice"',
-    'Give at least 13',
-    { secret },
   ),
-  refused(
+  mistake(
     'an acl for the creator without `auth`',
+    [
+      'TypeError',
+      '`acl`',
+      "scheme 'auth' stands for the accounts of the option `auth`, of `sasl` and of the certificate in `tls`, and none is given",
+      'Give `auth`, or another scheme',
+    ],
     () => connect({ acl: creatorOnly }),
-    'TypeError',
-    '`acl`',
-    "scheme 'auth' stands for the accounts of the option `auth`, of `sasl` and of the certificate in `tls`, and none is given",
-    'Give `auth`, or another scheme',
   ),
-  refused(
+  mistake(
     'an acl for a sasl account without the option `sasl`',
+    [
+      'TypeError',
+      '`acl`',
+      'does not give read (1), create (4), delete (8) to a client without the option `auth`',
+      'Give at least 13',
+      { trouble: 'an acl for another account' },
+    ],
     () => connect({ acl: [{ permissions: 31, scheme: 'sasl', id: 'alice' }] }),
-    'TypeError',
-    '`acl`',
-    'does not give read (1), create (4), delete (8) to a client without the option `auth`',
-    'Give at least 13',
-    { trouble: 'an acl for another account' },
   ),
-  refused(
+  mistake(
     'tls with the name of a file',
+    ['TypeError', '`tls.ca`', 'got a string without "-----BEGIN"', 'Read the file: readFileSync(name)'],
     () => connect({ tls: { ca: '/etc/ssl/ca.pem' } }),
-    'TypeError',
-    '`tls.ca`',
-    'got a string without "-----BEGIN"',
-    'Read the file: readFileSync(name)',
   ),
-  refused(
+  mistake(
     'tls with a key and no certificate',
+    ['TypeError', '`tls.cert` and `tls.key`', 'got only one of them', 'together', { secret: 'MIGHAgEAMBMGByqGSM49' }],
     () => connect({ tls: { key: secretKey } }),
-    'TypeError',
-    '`tls.cert` and `tls.key`',
-    'got only one of them',
-    'together',
-    { secret: 'MIGHAgEAMBMGByqGSM49' },
   ),
-  refused(
+  mistake(
     'tls with a certificate that cannot be read',
+    ['TypeError', '`tls`', /PEM|asn1|bad|ASN|end line/i, 'options that node:tls accepts'],
     () => connect({ tls: { cert: '-----BEGIN CERTIFICATE-----\nnonsense', key: secretKey } }),
-    'TypeError',
-    '`tls`',
-    /PEM|asn1|bad|ASN|end line/i,
-    'options that node:tls accepts',
   ),
-  refused(
-    'tls with a host',
-    () => connect({ tls: { host: 'zk1' } }),
-    'TypeError',
-    '`tls.host`',
-    'Unknown option',
-    'to the hosts of the connect string',
+  mistake('tls with a host', ['TypeError', '`tls.host`', 'Unknown option', 'to the hosts of the connect string'], () =>
+    connect({ tls: { host: 'zk1' } }),
   ),
-  refused(
+  mistake(
     'tls with an address as the server name',
+    ['TypeError', '`tls.servername`', 'got "10.0.0.1"', 'a host name'],
     () => connect({ tls: { servername: '10.0.0.1' } }),
-    'TypeError',
-    '`tls.servername`',
-    'got "10.0.0.1"',
-    'a host name',
   ),
-  refused(
+  mistake(
     'tls as a promise',
+    ['TypeError', '`tls`', 'got a Promise', 'It must return the options at once: read the files with readFileSync'],
     () => connect({ tls: Promise.resolve({}) }),
-    'TypeError',
-    '`tls`',
-    'got a Promise',
-    'It must return the options at once: read the files with readFileSync',
   ),
-  refused(
+  mistake(
     'sasl by Kerberos with a password',
+    [
+      'TypeError',
+      'Unknown option `sasl.username`',
+      'sasl.username',
+      'accepted are mechanism, servicePrincipal, principal',
+      { secret },
+    ],
     () => connect({ sasl: { mechanism: 'GSSAPI', username: 'alice', password: secret } }),
-    'TypeError',
-    'Unknown option `sasl.username`',
-    'sasl.username',
-    'accepted are mechanism, servicePrincipal, principal',
-    { secret },
   ),
-  refused(
+  mistake(
     'sasl by Kerberos without the package kerberos',
+    ['TypeError', "`sasl.mechanism` 'GSSAPI'", 'it is not installed', 'Run: npm install kerberos'],
     () => connect({ sasl: { mechanism: 'GSSAPI' } }),
-    'TypeError',
-    "`sasl.mechanism` 'GSSAPI'",
-    'it is not installed',
-    'Run: npm install kerberos',
   ),
-  refused(
-    'sasl without a password',
-    () => connect({ sasl: { mechanism: 'DIGEST-MD5', username: 'alice', password: '' } }),
-    'TypeError',
-    '`sasl.password`',
-    'got an empty one',
-    'a non-empty string',
+  mistake('sasl without a password', ['TypeError', '`sasl.password`', 'got an empty one', 'a non-empty string'], () =>
+    connect({ sasl: { mechanism: 'DIGEST-MD5', username: 'alice', password: '' } }),
   ),
-  refused(
+  mistake(
     'sasl without a user name',
+    ['TypeError', 'Unknown option `sasl.user`', 'sasl.user', 'accepted are mechanism, username, password', { secret }],
     () => connect({ sasl: { mechanism: 'DIGEST-MD5', user: 'alice', password: secret } }),
-    'TypeError',
-    'Unknown option `sasl.user`',
-    'sasl.user',
-    'accepted are mechanism, username, password',
-    { secret },
   ),
-  refused(
+  mistake(
     'an acl with a password instead of its hash',
+    ['TypeError', '`acl`', "the id of scheme 'digest'", "For this client's own account use scheme 'auth'", { secret }],
     acl({ permissions: 31, scheme: 'digest', id: `alice:${secret}` }),
-    'TypeError',
-    '`acl`',
-    "the id of scheme 'digest'",
-    "For this client's own account use scheme 'auth'",
-    { secret },
   ),
-  refused(
+  mistake(
     'an acl for everyone of the world',
+    ['TypeError', '`acl`', "the id of scheme 'world'", "is 'anyone'"],
     acl({ permissions: 31, scheme: 'world', id: 'everyone' }),
-    'TypeError',
-    '`acl`',
-    "the id of scheme 'world'",
-    "is 'anyone'",
   ),
-  refused(
+  mistake(
     'an acl for an invalid address range',
+    ['TypeError', '`acl`', "the id of scheme 'ip'", "such as '10.0.0.0/8'"],
     acl({ permissions: 31, scheme: 'ip', id: '10.0.0.0/99' }),
-    'TypeError',
-    '`acl`',
-    "the id of scheme 'ip'",
-    "such as '10.0.0.0/8'",
   ),
-  refused(
+  mistake(
     'an acl with named permissions',
+    [
+      'TypeError',
+      '`acl[0].permissions`',
+      'got "all"',
+      'the sum of read (1), write (2), create (4), delete (8) and admin (16)',
+    ],
     acl({ permissions: 'all', scheme: 'world', id: 'anyone' }),
-    'TypeError',
-    '`acl[0].permissions`',
-    'got "all"',
-    'the sum of read (1), write (2), create (4), delete (8) and admin (16)',
   ),
-  refused(
-    'an acl that is a text',
-    () => connect({ acl: `digest:alice:${secret}` }),
-    'TypeError',
-    '`acl`',
-    'got a string',
-    aclRule,
-    { secret },
+  mistake('an acl that is a text', ['TypeError', '`acl`', 'got a string', aclRule, { secret }], () =>
+    connect({ acl: `digest:alice:${secret}` }),
   ),
-  refused(
+  mistake(
     'an acl with texts as entries',
+    ['TypeError', '`acl`', 'got a string', aclRule, { secret, trouble: 'an acl that is a text' }],
     () => connect({ acl: [`digest:alice:${secret}:cdrwa`] }),
-    'TypeError',
-    '`acl`',
-    'got a string',
-    aclRule,
-    { secret, trouble: 'an acl that is a text' },
   ),
-  refused(
+  mistake(
     'a password as the address of an acl',
+    [
+      'TypeError',
+      '`acl`',
+      "the id of scheme 'ip'",
+      "such as '10.0.0.0/8'",
+      { secret, trouble: 'an acl for an invalid address range' },
+    ],
     acl({ permissions: 31, scheme: 'ip', id: `alice:${secret}` }),
-    'TypeError',
-    '`acl`',
-    "the id of scheme 'ip'",
-    "such as '10.0.0.0/8'",
-    { secret, trouble: 'an acl for an invalid address range' },
   ),
-  refused(
+  mistake(
     'credentials in the place of the options',
+    ['TypeError', 'LockClient.connect options', 'got a string', 'a plain object with sessionTimeoutMs', { secret }],
     () => connect(`alice:${secret}`),
-    'TypeError',
-    'LockClient.connect options',
-    'got a string',
-    'a plain object with sessionTimeoutMs',
-    { secret },
   ),
-  refused('an empty acl', () => connect({ acl: [] }), 'TypeError', '`acl`', 'got an empty array', aclRule),
+  mistake('an empty acl', ['TypeError', '`acl`', 'got an empty array', aclRule], () => connect({ acl: [] })),
 ];
 
 /** Mistakes when creating locks. */
 export const making: readonly Mistake[] = [
-  refused(
+  mistake(
     'a mutex of a connect string',
+    ['TypeError', '`client`', 'got "host:2181"', 'a LockClient, from LockClient.connect()'],
     ({ path }) => new InterProcessMutex('host:2181' as never, path),
-    'TypeError',
-    '`client`',
-    'got "host:2181"',
-    'a LockClient, from LockClient.connect()',
   ),
-  refused(
+  mistake(
     'a mutex of a promise of a client',
+    ['TypeError', '`client`', 'got a Promise: await it', 'a LockClient, from LockClient.connect()'],
     ({ path, client }) => new InterProcessMutex(Promise.resolve(client) as never, path),
-    'TypeError',
-    '`client`',
-    'got a Promise: await it',
-    'a LockClient, from LockClient.connect()',
   ),
-  refused(
+  mistake(
     'a path without a leading slash',
+    [invalidPath, 'Invalid path', '"orders"', 'Path must start with /'],
     ({ client }) => new InterProcessMutex(client, 'orders'),
-    'InvalidPathError',
-    'Invalid path',
-    '"orders"',
-    'Path must start with /',
   ),
-  refused(
+  mistake(
     'a path with a trailing slash',
+    [invalidPath, 'Invalid path', '"/orders/"', 'Path must not end with /'],
     ({ client }) => new InterProcessMutex(client, '/orders/'),
-    'InvalidPathError',
-    'Invalid path',
-    '"/orders/"',
-    'Path must not end with /',
   ),
-  refused(
+  mistake(
     'a path with an empty name',
+    [invalidPath, 'Invalid path', '"/orders//42"', 'empty node name specified @8'],
     ({ client }) => new InterProcessMutex(client, '/orders//42'),
-    'InvalidPathError',
-    'Invalid path',
-    '"/orders//42"',
-    'empty node name specified @8',
   ),
-  refused(
+  mistake(
     'a path with ..',
+    [invalidPath, 'Invalid path', '"/orders/../42"', 'relative paths not allowed'],
     ({ client }) => new InterProcessMutex(client, '/orders/../42'),
-    'InvalidPathError',
-    'Invalid path',
-    '"/orders/../42"',
-    'relative paths not allowed',
   ),
-  refused(
+  mistake(
     'the root as path',
+    [invalidPath, 'Invalid path', '"/"', 'A lock needs a znode of its own'],
     ({ client }) => new InterProcessMutex(client, '/'),
-    'InvalidPathError',
-    'Invalid path',
-    '"/"',
-    'A lock needs a znode of its own',
   ),
-  refused(
+  mistake(
     'a number as path',
+    [invalidPath, 'Invalid path', 'got number', 'Path must be a string'],
     ({ client }) => new InterProcessMutex(client, 42 as never),
-    'InvalidPathError',
-    'Invalid path',
-    'got number',
-    'Path must be a string',
   ),
-  refused(
+  mistake(
     'a mutex as path',
+    [invalidPath, 'Invalid path', 'got object', 'Pass its `path`, such as hold.path or mutex.path'],
     ({ client, path }) => client.withLock(new InterProcessMutex(client, path) as never, () => undefined),
-    'InvalidPathError',
-    'Invalid path',
-    'got object',
-    'Pass its `path`, such as hold.path or mutex.path',
   ),
-  refused(
+  mistake(
     'a semaphore mutex with options',
+    ['TypeError', 'InterProcessSemaphoreMutex', 'no options', 'For several leases use InterProcessSemaphore'],
     ({ client, path }) => Reflect.construct(InterProcessSemaphoreMutex, [client, path, { maxLeases: 3 }]) as unknown,
-    'TypeError',
-    'InterProcessSemaphoreMutex',
-    'no options',
-    'For several leases use InterProcessSemaphore',
   ),
-  refused(
+  mistake(
     'a misspelt mutex option',
+    ['TypeError', 'InterProcessMutex', 'Unknown option `foreignNode`', 'accepted are driver, foreignNodes'],
     (at) => mutexOf(at, { foreignNode: 'wait' }),
-    'TypeError',
-    'InterProcessMutex',
-    'Unknown option `foreignNode`',
-    'accepted are driver, foreignNodes',
   ),
-  refused(
-    'foreignNodes: ignore',
-    (at) => mutexOf(at, { foreignNodes: 'ignore' }),
-    'TypeError',
-    '`foreignNodes`',
-    'got "ignore"',
-    "one of 'reject', 'wait'",
+  mistake('foreignNodes: ignore', ['TypeError', '`foreignNodes`', 'got "ignore"', "one of 'reject', 'wait'"], (at) =>
+    mutexOf(at, { foreignNodes: 'ignore' }),
   ),
-  refused(
-    'sticky: true',
-    (at) => mutexOf(at, { sticky: true }),
-    'TypeError',
-    '`sticky options`',
-    'got true',
-    'a plain object with idleMs',
+  mistake('sticky: true', ['TypeError', '`sticky options`', 'got true', 'a plain object with idleMs'], (at) =>
+    mutexOf(at, { sticky: true }),
   ),
-  refused(
+  mistake(
     'a sticky lock without idleMs',
+    ['TypeError', '`sticky.idleMs`', 'got undefined', 'a number of milliseconds ≥ 0'],
     (at) => mutexOf(at, { sticky: {} }),
-    'TypeError',
-    '`sticky.idleMs`',
-    'got undefined',
-    'a number of milliseconds ≥ 0',
   ),
-  refused(
+  mistake(
     'a driver that cannot decide',
+    ['TypeError', '`driver`', 'got an empty object', 'an object with a method `decide`'],
     (at) => mutexOf(at, { driver: {} }),
-    'TypeError',
-    '`driver`',
-    'got an empty object',
-    'an object with a method `decide`',
   ),
-  refused(
+  mistake(
     'weights together with sticky',
+    ['TypeError', '`sticky`', 'got an object with "idleMs"', 'undefined together with `weights`'],
     (at) => mutexOf(at, { weights: {}, sticky: { idleMs: 5 } }),
-    'TypeError',
-    '`sticky`',
-    'got an object with "idleMs"',
-    'undefined together with `weights`',
   ),
-  refused(
+  mistake(
     'a semaphore without a limit',
+    ['TypeError', 'InterProcessSemaphore', 'Expected either', '`maxLeases` or `sharedCount`'],
     ({ client, path }) => new InterProcessSemaphore(client, path, {} as never),
-    'TypeError',
-    'InterProcessSemaphore',
-    'Expected either',
-    '`maxLeases` or `sharedCount`',
   ),
-  refused(
+  mistake(
     'maxLeases: 0',
+    ['RangeError', '`maxLeases`', 'got 0', 'an integer ≥ 1'],
     ({ client, path }) => new InterProcessSemaphore(client, path, { maxLeases: 0 }),
-    'RangeError',
-    '`maxLeases`',
-    'got 0',
-    'an integer ≥ 1',
   ),
-  refused(
+  mistake(
     'a multi-lock of an empty array',
+    ['RangeError', '`locks`', 'none', 'at least one lock'],
     () => new InterProcessMultiLock([]),
-    'RangeError',
-    '`locks`',
-    'none',
-    'at least one lock',
   ),
-  refused(
+  mistake(
     'a multi-lock of one lock twice',
+    ['RangeError', '`locks`', 'twice', 'locks of different paths'],
     (at) => new InterProcessMultiLock([mutexOf(at), mutexOf(at)]),
-    'RangeError',
-    '`locks`',
-    'twice',
-    'locks of different paths',
   ),
-  refused(
+  mistake(
     'a multi-lock of paths',
+    ['TypeError', '`locks`', 'got "/a"', 'an object with a method `acquire`'],
     () => new InterProcessMultiLock(['/a', '/b'] as never),
-    'TypeError',
-    '`locks`',
-    'got "/a"',
-    'an object with a method `acquire`',
   ),
-  refused(
-    'a lock key of undefined',
-    () => lockKey('order', undefined as never),
-    'TypeError',
-    '`target`',
-    'got undefined',
-    'a string, a number or a bigint',
+  mistake('a lock key of undefined', ['TypeError', '`target`', 'got undefined', 'a string, a number or a bigint'], () =>
+    lockKey('order', undefined as never),
   ),
-  refused(
-    'a lock key of NaN',
-    () => lockKey('order', Number('x')),
-    'RangeError',
-    '`target`',
-    'got NaN',
-    'a finite number',
+  mistake('a lock key of NaN', ['RangeError', '`target`', 'got NaN', 'a finite number'], () =>
+    lockKey('order', Number('x')),
   ),
-  refused(
+  mistake(
     'a lock key of a number that JSON has rounded',
+    ['RangeError', '`target`', 'got 9007199254740992', 'pass it as a string or a bigint'],
     () => lockKey('order', JSON.parse('9007199254740993') as number),
-    'RangeError',
-    '`target`',
-    'got 9007199254740992',
-    'pass it as a string or a bigint',
   ),
-  refused(
+  mistake(
     'a misspelt option of a retry policy',
+    [
+      'TypeError',
+      'exponentialBackoff',
+      'Unknown option `maxRetry`',
+      'accepted are baseSleepMs, maxSleepMs, maxRetries',
+    ],
     () => exponentialBackoff({ baseSleepMs: 1, maxRetry: 3 } as never),
-    'TypeError',
-    'exponentialBackoff',
-    'Unknown option `maxRetry`',
-    'accepted are baseSleepMs, maxSleepMs, maxRetries',
   ),
-  refused(
-    'retries without a pause',
-    () => retryForever(0),
-    'RangeError',
-    '`intervalMs`',
-    'got 0',
-    'a finite number > 0',
+  mistake('retries without a pause', ['RangeError', '`intervalMs`', 'got 0', 'a finite number > 0'], () =>
+    retryForever(0),
   ),
-  refused('minus one retry', () => retryNTimes(-1, 5), 'RangeError', '`n`', 'got -1', 'an integer ≥ 0 or Infinity'),
-  refused(
+  mistake('minus one retry', ['RangeError', '`n`', 'got -1', 'an integer ≥ 0 or Infinity'], () => retryNTimes(-1, 5)),
+  mistake(
     'lockContext.run of a promise',
+    ['TypeError', '`fn` of lockContext.run', 'Expected', 'to be a function'],
     () => lockContext.run(Promise.resolve() as never),
-    'TypeError',
-    '`fn` of lockContext.run',
-    'Expected',
-    'to be a function',
   ),
-  refused(
+  mistake(
     'lockContext.bind of undefined',
+    ['TypeError', '`fn` of lockContext.bind', 'Expected', 'to be a function'],
     () => lockContext.bind(undefined as never),
-    'TypeError',
-    '`fn` of lockContext.bind',
-    'Expected',
-    'to be a function',
   ),
-  refused(
+  mistake(
     'a listener of an unknown event',
+    ['TypeError', '`event`', 'got "aquired"', "one of 'queued', 'acquired'"],
     (at) => mutexOf(at).on('aquired' as never, () => undefined),
-    'TypeError',
-    '`event`',
-    'got "aquired"',
-    "one of 'queued', 'acquired'",
   ),
-  refused(
+  mistake(
     'a listener that is not a function',
+    ['TypeError', '`listener`', 'got undefined', 'a function'],
     ({ client }) => client.on('state', undefined as never),
-    'TypeError',
-    '`listener`',
-    'got undefined',
-    'a function',
   ),
-  refused(
+  mistake(
     'makeRevocable without a listener',
+    ['TypeError', '`listener`', 'got undefined', 'a function', { trouble: 'a listener that is not a function' }],
     (at) => mutexOf(at).makeRevocable(undefined as never),
-    'TypeError',
-    '`listener`',
-    'got undefined',
-    'a function',
-    { trouble: 'a listener that is not a function' },
   ),
 ];
 
@@ -713,182 +486,118 @@ const acquire =
 
 /** Mistakes when acquiring. */
 export const acquiring: readonly Mistake[] = [
-  refused('acquire(5000)', acquire(5_000), 'TypeError', '`acquire options`', 'got 5000', acquireOptions),
-  refused(
+  mistake('acquire(5000)', ['TypeError', '`acquire options`', 'got 5000', acquireOptions], acquire(5_000)),
+  mistake(
     'acquire(signal)',
+    ['TypeError', '`acquire options`', 'got an AbortSignal', 'pass it as { signal }'],
     acquire(AbortSignal.timeout(60_000)),
-    'TypeError',
-    '`acquire options`',
-    'got an AbortSignal',
-    'pass it as { signal }',
   ),
-  refused(
+  mistake(
     'acquire(controller)',
+    ['TypeError', '`acquire options`', 'got an AbortController', 'pass its signal as { signal }'],
     acquire(new AbortController()),
-    'TypeError',
-    '`acquire options`',
-    'got an AbortController',
-    'pass its signal as { signal }',
   ),
-  refused(
+  mistake(
     'acquire({ timeout })',
+    ['TypeError', 'of acquire', 'Unknown option `timeout`', 'accepted are timeoutMs'],
     acquire({ timeout: 5 }),
-    'TypeError',
-    'of acquire',
-    'Unknown option `timeout`',
-    'accepted are timeoutMs',
   ),
-  refused(
+  mistake(
     'acquire({ timeoutMs: Infinity })',
+    ['RangeError', '`timeoutMs`', 'got Infinity', 'leave it out to wait without a limit'],
     acquire({ timeoutMs: Infinity }),
-    'RangeError',
-    '`timeoutMs`',
-    'got Infinity',
-    'leave it out to wait without a limit',
   ),
-  refused(
+  mistake(
     'tryAcquire(Infinity)',
+    ['RangeError', '`timeoutMs`', 'got Infinity', 'call acquire() to wait without a limit'],
     (at) => mutexOf(at).tryAcquire(Infinity),
-    'RangeError',
-    '`timeoutMs`',
-    'got Infinity',
-    'call acquire() to wait without a limit',
   ),
-  refused(
+  mistake(
     'acquire({ timeoutMs: -1 })',
+    ['RangeError', '`timeoutMs`', 'got -1', 'a finite number of milliseconds ≥ 0'],
     acquire({ timeoutMs: -1 }),
-    'RangeError',
-    '`timeoutMs`',
-    'got -1',
-    'a finite number of milliseconds ≥ 0',
   ),
-  refused(
+  mistake(
     'acquire({ timeoutMs: "5s" })',
+    ['TypeError', '`timeoutMs`', 'got "5s"', 'a number of milliseconds ≥ 0'],
     acquire({ timeoutMs: '5s' }),
-    'TypeError',
-    '`timeoutMs`',
-    'got "5s"',
-    'a number of milliseconds ≥ 0',
   ),
-  refused(
+  mistake(
     'acquire({ signal: controller })',
+    ['TypeError', '`signal`', 'got an AbortController', 'an AbortSignal'],
     acquire({ signal: new AbortController() }),
-    'TypeError',
-    '`signal`',
-    'got an AbortController',
-    'an AbortSignal',
   ),
-  refused(
+  mistake(
     'a lease of 0 ms',
+    ['RangeError', '`leaseMs`', 'got 0', 'a finite number of milliseconds ≥ 1'],
     acquire({ leaseMs: 0 }),
-    'RangeError',
-    '`leaseMs`',
-    'got 0',
-    'a finite number of milliseconds ≥ 1',
   ),
-  refused(
+  mistake(
     'a renewal without a lease',
+    ['TypeError', '`renewEveryMs`', 'which is 1000', 'Expected `leaseMs` together with'],
     acquire({ renewEveryMs: 1_000 }),
-    'TypeError',
-    '`renewEveryMs`',
-    'which is 1000',
-    'Expected `leaseMs` together with',
   ),
-  refused(
+  mistake(
     'a renewal after the end of the lease',
+    ['RangeError', '`renewEveryMs`', 'got 1000', 'less than `leaseMs`, which is 1000'],
     acquire({ leaseMs: 1_000, renewEveryMs: 1_000 }),
-    'RangeError',
-    '`renewEveryMs`',
-    'got 1000',
-    'less than `leaseMs`, which is 1000',
   ),
-  refused(
+  mistake(
     'data as a text',
+    ['TypeError', '`data`', 'got "worker 7"', "a Uint8Array, such as a Buffer, or 'owner'"],
     acquire({ data: 'worker 7' }),
-    'TypeError',
-    '`data`',
-    'got "worker 7"',
-    "a Uint8Array, such as a Buffer, or 'owner'",
   ),
-  refused(
+  mistake(
     'data of a megabyte',
+    ['RangeError', '`data`', 'got 1048576', 'at most 524288 bytes'],
     acquire({ data: Buffer.alloc(2 ** 20) }),
-    'RangeError',
-    '`data`',
-    'got 1048576',
-    'at most 524288 bytes',
   ),
-  refused(
+  mistake(
     'a weight without weights',
+    ['TypeError', '`weight`', 'Unexpected option', 'new InterProcessMutex(client, path, { weights: {} })'],
     acquire({ weight: 5 }),
-    'TypeError',
-    '`weight`',
-    'Unexpected option',
-    'new InterProcessMutex(client, path, { weights: {} })',
   ),
-  refused(
-    'a weight of 11',
-    (at) => mutexOf(at, { weights: {} }).acquire({ weight: 11 }),
-    'RangeError',
-    '`weight`',
-    'got 11',
-    'a whole number from 1 to 10',
+  mistake('a weight of 11', ['RangeError', '`weight`', 'got 11', 'a whole number from 1 to 10'], (at) =>
+    mutexOf(at, { weights: {} }).acquire({ weight: 11 }),
   ),
-  refused(
-    'withLock without a job',
-    (at) => mutexOf(at).withLock(undefined as never),
-    'TypeError',
-    '`job`',
-    'got undefined',
-    'a function',
+  mistake('withLock without a job', ['TypeError', '`job`', 'got undefined', 'a function'], (at) =>
+    mutexOf(at).withLock(undefined as never),
   ),
-  refused(
+  mistake(
     'withLock of a promise',
+    ['TypeError', '`job`', 'got a Promise', 'a function', { trouble: 'withLock of a value that is not a function' }],
     (at) => mutexOf(at).withLock(Promise.resolve() as never),
-    'TypeError',
-    '`job`',
-    'got a Promise',
-    'a function',
-    { trouble: 'withLock of a value that is not a function' },
   ),
-  refused(
+  mistake(
     'a job that returns a stream',
+    ['TypeError', '`job`', 'got a stream or an iterator', 'it would be read after the lock is released'],
     (at) => mutexOf(at).withLock(() => Readable.from(['a'])),
-    'TypeError',
-    '`job`',
-    'got a stream or an iterator',
-    'it would be read after the lock is released',
   ),
-  refused(
-    'acquireMany(0)',
-    ({ client, path }) => new InterProcessSemaphore(client, path, { maxLeases: 3 }).acquireMany(0),
-    'RangeError',
-    '`quantity`',
-    'got 0',
-    'an integer ≥ 1',
+  mistake('acquireMany(0)', ['RangeError', '`quantity`', 'got 0', 'an integer ≥ 1'], ({ client, path }) =>
+    new InterProcessSemaphore(client, path, { maxLeases: 3 }).acquireMany(0),
   ),
-  refused(
+  mistake(
     'acquireMany of more than maxLeases',
+    ['RangeError', '`quantity`', 'got 4', 'at most maxLeases, 3'],
     ({ client, path }) => new InterProcessSemaphore(client, path, { maxLeases: 3 }).acquireMany(4),
-    'RangeError',
-    '`quantity`',
-    'got 4',
-    'at most maxLeases, 3',
   ),
-  refused(
+  mistake(
     'two limits of one semaphore in one client',
+    [
+      'RangeError',
+      /Expected the semaphore \S+ to have/,
+      'got { maxLeases: 3 }',
+      '{ maxLeases: 2 }, as another object of this client uses it',
+    ],
     async ({ client, path, defer }) => {
       const lease = await new InterProcessSemaphore(client, path, { maxLeases: 2 }).acquire();
       defer(() => lease.release());
       return new InterProcessSemaphore(client, path, { maxLeases: 3 }).acquire();
     },
-    'RangeError',
-    /Expected the semaphore \S+ to have/,
-    'got { maxLeases: 3 }',
-    '{ maxLeases: 2 }, as another object of this client uses it',
   ),
-  refused(
+  mistake(
     'a release without its hold',
+    ['TypeError', 'hold.release()', 'got a call of the method alone', 'pass () => hold.release()'],
     async (at) => {
       const hold = await mutexOf(at).acquire();
       at.defer(() => hold.release());
@@ -896,65 +605,51 @@ export const acquiring: readonly Mistake[] = [
       const { release } = hold;
       return Reflect.apply(release, undefined, []);
     },
-    'TypeError',
-    'hold.release()',
-    'got a call of the method alone',
-    'pass () => hold.release()',
   ),
-  refused(
+  mistake(
     'a withLock without its mutex',
 
+    ['TypeError', 'mutex.withLock(job)', 'got a call of the method alone', 'pass () => mutex.withLock(job)'],
     (at) => Reflect.apply(mutexOf(at).withLock, undefined, [() => undefined]),
-    'TypeError',
-    'mutex.withLock(job)',
-    'got a call of the method alone',
-    'pass () => mutex.withLock(job)',
   ),
-  refused(
+  mistake(
     'a withLock without its client',
 
+    [
+      'TypeError',
+      'client.withLock(path, job)',
+      'got a call of the method alone',
+      'pass () => client.withLock(path, job)',
+    ],
     ({ client, path }) => Reflect.apply(client.withLock, undefined, [path, () => undefined]),
-    'TypeError',
-    'client.withLock(path, job)',
-    'got a call of the method alone',
-    'pass () => client.withLock(path, job)',
   ),
-  refused(
+  mistake(
     'an endless lease',
+    ['RangeError', '`leaseMs`', 'got Infinity', 'leave it out to have no lease', { trouble: 'a lease of 0 ms' }],
     (at) => mutexOf(at).acquire({ leaseMs: Infinity }),
-    'RangeError',
-    '`leaseMs`',
-    'got Infinity',
-    'leave it out to have no lease',
-    { trouble: 'a lease of 0 ms' },
   ),
-  refused(
+  mistake(
     'a renewal for 0 ms',
+    ['RangeError', '`leaseMs`', 'got 0', 'a finite number of milliseconds ≥ 1', { trouble: 'a lease of 0 ms' }],
     async (at) => {
       const hold = await mutexOf(at).acquire();
       at.defer(() => hold.release());
       hold.renew(0);
     },
-    'RangeError',
-    '`leaseMs`',
-    'got 0',
-    'a finite number of milliseconds ≥ 1',
-    { trouble: 'a lease of 0 ms' },
   ),
-  refused(
+  mistake(
     'data for a sticky lock',
+    ['TypeError', '`data`', 'of a sticky lock', 'the holders of a sticky lock share one znode'],
     (at) => mutexOf(at, { sticky: { idleMs: 5 } }).acquire({ data: Buffer.from('a') }),
-    'TypeError',
-    '`data`',
-    'of a sticky lock',
-    'the holders of a sticky lock share one znode',
   ),
-  refused(
+  mistake(
     'a semaphore mutex with a weight',
+    [
+      'TypeError',
+      'of acquire',
+      'Unknown option `weight`',
+      'accepted are timeoutMs, signal, leaseMs, renewEveryMs, data',
+    ],
     ({ client, path }) => new InterProcessSemaphoreMutex(client, path).acquire({ weight: 5 } as never),
-    'TypeError',
-    'of acquire',
-    'Unknown option `weight`',
-    'accepted are timeoutMs, signal, leaseMs, renewEveryMs, data',
   ),
 ];

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
 import { InterProcessSemaphore } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
+import { sent } from '../../../lab/proxy/frame-matches.ts';
 import { setAcl } from './acl.ts';
+import { until } from '../../../lab/until.ts';
+import { sessionsOn } from '../field/support.ts';
 import { check, levelOf } from './zklock-check.ts';
 
 describe('zklock check', () => {
@@ -48,5 +51,49 @@ describe('zklock check', () => {
     const one = await check(`127.0.0.1:1,${lab.connectString}`);
     expect(levelOf(one, 'server 127.0.0.1:1')).to.equal('fail');
     expect(levelOf(one, 'connection')).to.equal('ok');
+  });
+});
+
+describe('zklock check of a server that ends the connection at', () => {
+  const lab = labOfEachTest('check-lacking', { server: 'own', proxy: true, client: 'none' });
+
+  for (const op of ['create2', 'multi', 'setWatches', 'removeWatches', 'createContainer'] as const)
+    it(`${op}: it says so, exits with 70, and leaves nothing behind`, async () => {
+      lab.proxy.on((frame) => (sent(op)(frame) ? 'cut' : undefined));
+      const checked = await check(lab.proxy.connectString);
+      // The proxy passes no four-letter word on.
+      const failed = checked.findings.filter(({ level, subject }) => level === 'fail' && !subject.startsWith('server'));
+      expect(failed).to.have.length(1);
+      expect(failed[0]?.text).to.include(
+        `127.0.0.1:${lab.proxy.port} ends each connection on which it gets the request ${op}`,
+      );
+      expect(failed[0]?.subject).to.equal(op === 'createContainer' ? 'containers' : 'operations');
+      expect(checked.code).to.equal(70);
+      expect((await lab.observer.children('/')).filter((name) => name.includes('check'))).to.deep.equal([]);
+    });
+});
+
+describe('zklock check of a server', () => {
+  const full = labOfEachTest('check-full', { server: { config: { maxClientCnxns: 4 } }, client: 'none' });
+
+  it('that has no room for a second connection: it warns', async () => {
+    await full.connect({}, full.connectString);
+    const checked = await check(full.connectString);
+    expect(levelOf(checked, 'second connection')).to.equal('warn');
+    expect(levelOf(checked, 'connection')).to.equal('ok');
+    expect(checked.code).to.equal(0);
+  });
+});
+
+describe('zklock check of an imitation of ClickHouse Keeper', () => {
+  const lab = labOfEachTest('check-keeper', { server: { keeper: 'containers' }, client: 'none' });
+
+  it('warns that it does not resume sessions, and leaves no session behind', async () => {
+    const before = (await sessionsOn(lab)).size;
+    const checked = await check(lab.connectString);
+    expect(levelOf(checked, 'resumption')).to.equal('warn');
+    expect(levelOf(checked, 'second connection')).to.equal('ok');
+    expect(checked.code).to.equal(0);
+    await until('its sessions have ended', async () => (await sessionsOn(lab)).size === before, 1_000);
   });
 });

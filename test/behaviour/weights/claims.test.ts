@@ -4,6 +4,7 @@ import { createSequential, exists, openAcl } from '../../../src/zookeeper/operat
 import { protectedPrefix } from '../../../src/driver/names.ts';
 import { weightedLockName } from '../../../src/weighted/weighted-name.ts';
 import { forceRelease, InterProcessMutex, watchQueue } from '../../../src/index.ts';
+import { once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { rejection, until } from '../../../lab/until.ts';
 import { type Frame } from '../../../lab/proxy/zk-proxy.ts';
@@ -127,6 +128,31 @@ describe('the claim of a weighted mutex', () => {
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain('NO_AUTH').and.to.contain(lab.path);
     await queueReaches(0);
+  });
+
+  it('whose answer was lost is looked for in a list behind a quorum write, also if the server put the write off', async () => {
+    const holder = await theirs.acquire();
+    const waiting = ours.acquire();
+    await queueReaches(2);
+    const isAnswer = ({ from, op, path }: Frame): boolean =>
+      from === 'server' && op === 'multi' && (path ?? '').startsWith(`${lab.path}/`);
+    once(lab.proxy, isAnswer, () => {
+      lab.proxy.clear();
+      let writes = 0;
+      lab.proxy.on((frame) => (sent('multi')(frame) && (writes += 1) === 2 ? { refuse: -127 } : undefined));
+      return 'cut';
+    });
+    await holder.release();
+    const granted = await waiting;
+    const ops = lab.proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op);
+    expect(ops.filter((op) => op === 'multi' || op === 'getChildren2')).to.deep.equal([
+      'multi',
+      'multi',
+      'getChildren2',
+      'multi',
+      'getChildren2',
+    ]);
+    await granted.release();
   });
 
   it('is made in a new session by a waiter whose session has ended', async () => {

@@ -56,8 +56,14 @@ export function znode(n: number): string {
   return `/locks/a/_c_1-lock-${String(n).padStart(10, '0')}`;
 }
 
+/** A process that runs, and whose clock stands at this time until a test moves it. */
+export function processAt(now: number, its: object = {}) {
+  const process = { now, stalledUntil: -1, isDead: false, shownAt: (): number => process.now, ...its };
+  return process;
+}
+
 /** A client of a process that runs. */
 export function simClient(its: object = {}): SimClient {
-  const process = { now: 0, stalledUntil: -1, isDead: false };
+  const process = processAt(0);
   return { name: 'p0c0', process, open: 0, waits: 0, timers: 0, idleSince: 0, ...its } as unknown as SimClient;
 }

@@ -1,0 +1,96 @@
+import { readConnectResponse, longestConnectResponse, type ConnectResponse } from '../../zookeeper/connect-response.js';
+import { describeHosts, type Host } from '../../zookeeper/connect-string.js';
+import { FrameSplitter } from '../../zookeeper/frames.js';
+import { closeSession } from '../../zookeeper/late-grants.js';
+import { systemNetwork, type Link, type TlsSource } from '../../zookeeper/network.js';
+import { openingMessages } from '../../zookeeper/opening-messages.js';
+import type { SessionIdentity } from '../../zookeeper/wire-session.js';
+import { errorText } from '../../support/error-text.js';
+import { ok, warn, type Finding } from './finding.js';
+
+/**
+ * Makes two connections beside the one of the client: the first for a new session, and the second to resume that
+ * session. The first acquire of a client after an idle time makes a second connection, too.
+ */
+export async function secondConnection(host: Host, how: Dialling): Promise<Finding[]> {
+  const subject = 'second connection';
+  const links: Link[] = [];
+  const name = describeHosts({ hosts: [host] });
+  try {
+    const first = await ask(host, how, links, noSession);
+    const id = Buffer.alloc(8);
+    id.writeBigInt64BE(first.sessionId);
+    const second = await ask(host, how, links, { id, password: first.password, lastZxid: 0n });
+    return [ok(subject, `${name} accepts it`), judgeResumption(name, first, second)];
+  } catch (error) {
+    const text = `${name}: ${errorText(error)}`;
+    return [
+      warn(
+        subject,
+        text,
+        'the first acquire after an idle time takes about a third of the session timeout: look at maxClientCnxns and the firewall',
+      ),
+    ];
+  } finally {
+    // On the newest link first, because a session ends only on the link that it has moved to.
+    for (const link of links.reverse()) {
+      if (!link.destroyed) link.write(closeSession);
+      setTimeout(() => link.destroy(), closingMs);
+    }
+  }
+}
+
+interface Dialling {
+  readonly tls: TlsSource | undefined;
+  readonly timeoutMs: number;
+  /** In milliseconds. */
+  readonly sessionTimeoutMs: number;
+}
+
+function judgeResumption(name: string, first: ConnectResponse, second: ConnectResponse): Finding {
+  const subject = 'resumption';
+  if (second.sessionId === first.sessionId) return ok(subject, 'a session goes on when its client reconnects');
+  return warn(
+    subject,
+    `${name} does not resume sessions`,
+    'each lost connection loses the locks of its client. Behind a load balancer, name the servers themselves',
+  );
+}
+
+function ask(
+  host: Host,
+  { tls, timeoutMs, sessionTimeoutMs }: Dialling,
+  links: Link[],
+  identity: SessionIdentity,
+): Promise<ConnectResponse> {
+  return new Promise((resolve, reject) => {
+    const link = systemNetwork.connect(host, tls);
+    links.push(link);
+    const timer = setTimeout(
+      () => link.destroy(new Error(`no answer to a further connection within ${timeoutMs / 1_000} s`)),
+      timeoutMs,
+    );
+    const frames = new FrameSplitter(longestConnectResponse);
+    link.on(tls ? 'secureConnect' : 'connect', () =>
+      link.write(openingMessages({ identity, timeoutMs: sessionTimeoutMs, auth: [] }).connectRequest),
+    );
+    link.on('data', (chunk: Buffer) => {
+      try {
+        for (const frame of frames.push(chunk)) {
+          clearTimeout(timer);
+          resolve(readConnectResponse(frame));
+        }
+      } catch (error) {
+        reject(error);
+      }
+    });
+    link.on('error', () => undefined);
+    link.on('close', () => {
+      clearTimeout(timer);
+      reject(link.errored ?? new Error('it closed a further connection of this host'));
+    });
+  });
+}
+
+const noSession: SessionIdentity = { id: Buffer.alloc(8), password: Buffer.alloc(16), lastZxid: 0n };
+const closingMs = 200;

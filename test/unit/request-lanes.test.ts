@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import {
+  check,
+  closeSession,
+  createPersistent,
+  exists,
+  getChildren,
+  openAcl,
+  remove,
+  setWatches,
+  sync,
+  type Operation,
+} from '../../src/zookeeper/operations.ts';
+import { RequestLanes } from '../../src/zookeeper/request-lanes.ts';
+
+const caller = { resolve: () => undefined, reject: () => undefined };
+
+describe('the requests that wait for room in the window', () => {
+  it('go out as proofs, then releases, and then the rest, each in call order', () => {
+    const lanes = new RequestLanes();
+    const usual = [createPersistent('/a', openAcl), getChildren('/a'), exists('/b')];
+    const releases = [remove('/b'), closeSession()];
+    const proofs = [check(['/a']), sync('/'), setWatches(1n, 'data', () => ['/a'])];
+    const [create, list, last] = usual;
+    const [deletion, end] = releases;
+    const [proof, behind, watches] = proofs;
+    for (const operation of [create, deletion, proof, list, behind, end, last, watches])
+      lanes.add({ operation: operation as Operation<unknown>, caller });
+    const sent = lanes.takeAll().map(({ operation }) => operation);
+    expect(sent).to.deep.equal([...proofs, ...releases, ...usual]);
+    expect(lanes.isEmpty).to.equal(true);
+  });
+});

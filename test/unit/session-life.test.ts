@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { newLife } from '../../src/zookeeper/life.ts';
+import { beforeGrant } from '../../src/zookeeper/proof-schedule.ts';
+import { step, type Fact, type Step } from '../../src/zookeeper/session-life.ts';
+
+const timeoutMs = 12_000;
+
+describe('the life of a session', () => {
+  /** A session that was quiet when somebody wanted a grant. */
+  const attaching: readonly [number, Fact][] = [
+    [0, { is: 'granted', sentAt: 0, timeoutMs }],
+    [0, { is: 'resumed' }],
+    [0, { is: 'answered', kind: 'write', sentAt: 0, answeredAt: 0 }],
+    [0, { is: 'beaten', isAnswered: true, epoch: 1, owedSince: undefined }],
+    [50_000, { is: 'attach-wanted' }],
+  ];
+  const after = (...facts: readonly [number, Fact][]): Step => {
+    const life = newLife({ tickTimeMs: undefined, connectBy: 10_000, hosts: 1, isResumed: false });
+    const first: Step = { life, orders: [] };
+    return [...attaching, ...facts].reduce((last, [now, fact]) => step(last.life, fact, now), first);
+  };
+
+  it('proves itself at once on the connection of an attach, also if nobody waits for that any more', () => {
+    const { orders } = after([50_100, { is: 'granted', sentAt: 50_050, timeoutMs }], [50_100, { is: 'resumed' }]);
+    expect(orders).to.deep.equal([{ do: 'prove', as: 'heartbeat' }]);
+  });
+
+  it('needs no other connection for one timeout after an attach failed, although its heartbeat is not answered', () => {
+    const { life } = after([50_100, { is: 'attach-failed' }]);
+    const need = (now: number): string => beforeGrant(life, life.proof, now);
+    expect(need(50_100 + timeoutMs - 1)).to.equal('write');
+    expect(need(50_100 + timeoutMs)).to.equal('attach');
+  });
+});
