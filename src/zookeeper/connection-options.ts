@@ -23,7 +23,7 @@ export interface ConnectionOptions {
   readonly resume?: SessionIdentity;
   /** The number of rounds over the hosts that had no answer just before, for the length of the first attempts. */
   readonly unansweredRounds?: number;
-  /** What the client has learned about its servers. */
+  /** The client's knowledge of its servers. */
   readonly traits?: ServerTraits;
   /** The number of the first request. @default 1 */
   readonly firstXid?: number;

@@ -1,6 +1,6 @@
 import type { ConnectResponse } from './connect-response.js';
 
-/** What a session and its servers know each other by, and the numbers of its requests. */
+/** The names by which a session and its servers know each other, and the numbers of its requests. */
 export class WireSession {
   #id: Buffer;
   #password: Buffer;

@@ -33,8 +33,8 @@ export const mutants = [
   {
     name: 'an operation that ends each connection is never recognized',
     file: 'src/zookeeper/server-traits.ts',
-    find: 'if (times < enoughTimes) return undefined;',
-    replace: 'if (times > 0) return undefined;',
+    find: 'if (servers.length < enoughTimes) return undefined;',
+    replace: 'if (servers.length > 0) return undefined;',
     tests: tests('behaviour/field/unknown-operation', 'createContainer an acquire creates persistent parents'),
   },
   {
