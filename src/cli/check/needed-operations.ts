@@ -22,7 +22,10 @@ export async function neededOperations(host: LockHost, base: string): Promise<Ne
   const none = join(base, `zklock-check-${randomUUID()}`);
   const acl = host.options.aclFor(base);
   const tryOut = (operation: Operation<unknown>): Promise<unknown> => failureOf(host, operation);
-  const helpful = [setWatches(host.sessions.current.connection.lastZxid, 'data', () => [none]), removeWatch(none, 'data')];
+  const helpful = [
+    setWatches(host.sessions.current.connection.lastZxid, 'data', () => [none]),
+    removeWatch(none, 'data'),
+  ];
   const essential = [checkServers(), createSequential(join(none, 'of-'), Buffer.alloc(0), acl)];
   const missing: Finding[] = [];
   for (const each of helpful)
