@@ -85,10 +85,10 @@ export class LinkPair {
   #exchanged(second: SecondLink, handshake: Handshake, auth: readonly Uint8Array[]): void {
     if (this.#second !== second) return;
     this.pipeline.link.abandon();
-    const reads = this.pipeline.takeRepeatable();
+    const again = [...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()];
     this.#failPipeline();
     this.#second = undefined;
-    this.#listener.exchanged(handshake, auth, [...reads, ...second.heldBack]);
+    this.#listener.exchanged(handshake, auth, [...again, ...second.heldBack]);
   }
 
   #firstEnded(error: Error | undefined): void {
@@ -96,7 +96,7 @@ export class LinkPair {
     // The server itself ends the old link of a session that attaches anew.
     if (second?.mayStop !== false) this.#listener.firstEnded(this, error);
     if (second) {
-      second.heldBack.unshift(...this.pipeline.takeRepeatable());
+      second.heldBack.unshift(...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent());
       this.#failPipeline();
       second.drained();
     } else {

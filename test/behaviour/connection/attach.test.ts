@@ -10,9 +10,11 @@ import { rejection, until } from '../../../lab/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
 
 const sessionTimeoutMs = 12_000;
+/** Not executed, please try again. */
+const throttled = -127;
 
 /** Clients that no test has used yet. Their sessions become stale together, because that takes several seconds. */
-const mostTests = 17;
+const mostTests = 18;
 
 describe('a session that was quiet attaches anew', () => {
   const lab = labOfEachTest('attach', { server: { containerCheckMs: 3_600_000 }, client: 'none' });
@@ -178,6 +180,24 @@ describe('a session that was quiet attaches anew', () => {
     expect((await asked).value).to.have.property('version');
     await (await acquiring).release();
     expect(connects()).to.equal(1);
+    expect(states).to.deep.equal([]);
+  });
+
+  it('and sends on the new connection what the server has put off at the end', async () => {
+    const events: string[] = [];
+    client.on('background', ({ type }) => events.push(type));
+    once(proxy, answered('setData'), 'hold');
+    once(proxy, sent('create2'), { refuse: throttled });
+    const asked = client.session.request(setData(lab.path, Buffer.alloc(0)));
+    await proxy.seen(answered('setData'));
+    const acquiring = mutex.acquire();
+    await lab.sleep(20);
+    expect(connects()).to.equal(0);
+    proxy.speak();
+    await asked;
+    await (await acquiring).release();
+    expect(proxy.frames.filter(sent('create2')).map(({ connection }) => connection)).to.deep.equal([1, 2]);
+    expect(events).to.not.include('create-searched');
     expect(states).to.deep.equal([]);
   });
 
