@@ -96,7 +96,7 @@ export class LinkPair {
     // The server itself ends the old link of a session that attaches anew.
     if (second?.mayStop !== false) this.#listener.firstEnded(this, error);
     if (second) {
-      second.heldBack.unshift(...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent());
+      second.takeOver([...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()]);
       this.#failPipeline();
       second.drained();
     } else {

@@ -16,8 +16,7 @@ export class SecondLink {
   #state: 'dialling' | 'draining' | 'asking' | 'ended' = 'dialling';
   #cancelDrain: CancelTimer = () => {};
   handshake: Handshake | undefined;
-  /** The requests that were made while the connections are exchanged. */
-  readonly heldBack: Call[] = [];
+  #heldBack: Call[] = [];
 
   constructor(first: Pipeline, clock: Clock, drainMs: number) {
     this.#first = first;
@@ -40,10 +39,21 @@ export class SecondLink {
     return this.#state === 'draining' || this.#state === 'asking' || this.#first.isEnded;
   }
 
+  /** The requests that wait until one of the connections stays. */
+  get heldBack(): readonly Call[] {
+    return this.#heldBack;
+  }
+
   /** Returns true if the request must wait, which it then does. */
   holdsBack(call: Call): boolean {
-    if (this.isExchanging) this.heldBack.push(call);
+    if (this.isExchanging) this.#heldBack.push(call);
     return this.isExchanging;
+  }
+
+  /** Holds back requests of the first link that were made before. */
+  takeOver(calls: readonly Call[]): void {
+    // Not by `unshift`, because there may be more requests than a call can have arguments.
+    this.#heldBack = [...calls, ...this.#heldBack];
   }
 
   /** No answer is due on the first link, or it has ended. */
@@ -59,7 +69,7 @@ export class SecondLink {
 
   #drain(): void {
     this.#state = 'draining';
-    this.heldBack.unshift(...this.#first.takeUnsent());
+    this.takeOver(this.#first.takeUnsent());
     if (!this.#first.owesChange) this.#ask();
     else this.#cancelDrain = this.#clock.after(this.#drainMs, () => this.drained());
   }

@@ -23,7 +23,7 @@ export class Pace {
 
   #pass(): void {
     const now = performance.now();
-    this.#dueAt = Math.max(this.#dueAt, now - this.#everyMs);
+    if (!this.#isTimed) this.#dueAt = Math.max(this.#dueAt, now - this.#everyMs);
     const frames: Buffer[] = [];
     for (; this.#passed < this.#waiting.length && this.#dueAt <= now; this.#dueAt += this.#everyMs) {
       frames.push(this.#waiting[this.#passed] as Buffer);
