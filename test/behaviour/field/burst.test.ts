@@ -6,6 +6,8 @@ import { awaitedLater, createParents, statesOf } from './support.ts';
 const sessionTimeoutMs = 8_000;
 const answersPerSecond = 800;
 const lookEveryMs = 250;
+/** In the night 20,000, which take minutes of CPU. */
+const largest = Number(process.env['BURST'] ?? 6_000);
 
 describe(`FIELD B2: with ${answersPerSecond} answers a second and a session timeout of ${sessionTimeoutMs} ms`, function () {
   this.timeout(3_600_000);
@@ -45,8 +47,8 @@ describe(`FIELD B2: with ${answersPerSecond} answers a second and a session time
       ),
     );
 
-  it('6,000 acquires of one tick on 6,000 paths are granted, and no hold is lost', async () => {
-    expectNothingLost(await acquireAll(6_000, 300_000));
+  it(`${largest} acquires of one tick on as many paths are granted, and no hold is lost`, async () => {
+    expectNothingLost(await acquireAll(largest, largest * 60));
   });
 
   it('a release and an acquire on another path do not wait for the end of a burst', async () => {
@@ -85,9 +87,5 @@ describe(`FIELD B2: with ${answersPerSecond} answers a second and a session time
     const holds = await all;
     expect(holds.filter((hold) => !hold.isValid)).to.have.length(0);
     expect(states.filter((state) => state === 'lost')).to.have.length(1);
-  });
-
-  it('20,000 acquires of one tick on 20,000 paths are granted, and no hold is lost', async () => {
-    expectNothingLost(await acquireAll(20_000, 1_200_000));
   });
 });
