@@ -5,7 +5,7 @@ import { Dialler } from './dialler.js';
 import type { Handshake } from './handshake.js';
 import type { HostHistory } from './host-history.js';
 import { LinkPair } from './link-pair.js';
-import { openingMessages } from './opening-messages.js';
+import { OpeningMessages } from './opening-messages.js';
 import type { Operation } from './operations.js';
 import { connectionLost, type Call, type Caller, type Reply } from './replies.js';
 import type { SaslRefusal } from './sasl-handshake.js';
@@ -37,12 +37,13 @@ export class Connection {
     this.#wasGranted = options.resume !== undefined;
     this.#session = new WireSession(options);
     const warn = (message: string, error: unknown): void => listener.warn(message, error);
+    const opening = new OpeningMessages(options.auth);
     this.#dialler = new Dialler({
       ...options,
       sasl: options.sasl,
       attemptMs: (unansweredRounds, measuredMs) => listener.attemptMs(unansweredRounds, measuredMs),
       askedFor: () => this.sessionId,
-      opening: () => openingMessages({ identity: this.identity, timeoutMs: this.timeoutMs, auth: options.auth }),
+      opening: () => opening.of(this.identity, this.timeoutMs),
       nextXid: () => this.#session.nextXid(),
       warn,
     });

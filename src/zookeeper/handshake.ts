@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../support/clock.js';
 import type { Host } from './connect-string.js';
 import { readConnectResponse, type ConnectResponse } from './connect-response.js';
-import type { OpeningMessages } from './opening-messages.js';
+import type { Opening } from './opening-messages.js';
 import { closeSession, type Operation } from './operations.js';
 import { readReplyHeader, replyBodyAt } from './replies.js';
 import { SaslRefusal, saslToken, type SaslHandshake, type SaslMessage, type SaslSource } from './sasl-handshake.js';
@@ -279,7 +279,7 @@ export interface HandshakeOptions {
   attemptMs(): number;
   /** The id of the session to resume; 0 for a new one. */
   askedFor(): bigint;
-  opening(): OpeningMessages;
+  opening(): Opening;
   nextXid(): number;
 }
 

@@ -1,4 +1,4 @@
-import zookeeper from 'node-zookeeper-client';
+import zookeeper, { type ConnectionManager } from 'node-zookeeper-client';
 import type { Credential } from './connection-options.js';
 import type { SessionIdentity } from './wire-session.js';
 
@@ -8,24 +8,31 @@ import type { SessionIdentity } from './wire-session.js';
  * one fixed timeout for a connection, keeps requests for a later connection, never notices a silent server, and lacks
  * create2, sync, containers and removeWatches. So sockets, answers, requests and watches are this project's own.
  */
-export function openingMessages({ identity, timeoutMs, auth }: Opening): OpeningMessages {
-  const { id, password, lastZxid } = identity;
-  const client = zookeeper.createClient('127.0.0.1', {
-    sessionTimeout: timeoutMs,
-    retries: 0,
-    sessionId: id,
-    sessionPassword: password,
-  });
-  for (const { scheme, credentials } of auth) client.addAuthInfo(scheme, Buffer.from(credentials));
-  const manager = client.connectionManager;
-  manager.zxid.writeBigInt64BE(lastZxid);
-  const messages: Uint8Array[] = [];
-  manager.socket = { write: (message) => messages.push(message) > 0 };
-  manager.onSocketConnected();
-  const [connectRequest = noMessage] = messages.splice(0);
-  manager.state = connectedState;
-  manager.onSocketDrain();
-  return { connectRequest: notReadOnly(connectRequest), auth: messages };
+export class OpeningMessages {
+  readonly #manager: ConnectionManager;
+  readonly #written: Uint8Array[] = [];
+
+  constructor(auth: readonly Credential[]) {
+    const client = zookeeper.createClient('127.0.0.1', { retries: 0 });
+    for (const { scheme, credentials } of auth) client.addAuthInfo(scheme, Buffer.from(credentials));
+    this.#manager = client.connectionManager;
+    this.#manager.socket = { write: (message) => this.#written.push(message) > 0 };
+  }
+
+  /** @param timeoutMs the session timeout to ask for, in milliseconds */
+  of({ id, password, lastZxid }: SessionIdentity, timeoutMs: number): Opening {
+    const manager = this.#manager;
+    manager.state = connectingState;
+    manager.sessionTimeout = timeoutMs;
+    manager.sessionId = id;
+    manager.sessionPassword = password;
+    manager.zxid.writeBigInt64BE(lastZxid);
+    manager.onSocketConnected();
+    const [connectRequest = noMessage] = this.#written.splice(0);
+    manager.state = connectedState;
+    manager.onSocketDrain();
+    return { connectRequest: notReadOnly(connectRequest), auth: this.#written.splice(0) };
+  }
 }
 
 /**
@@ -39,19 +46,13 @@ function notReadOnly(record: Uint8Array): Buffer {
 }
 
 export interface Opening {
-  readonly identity: SessionIdentity;
-  /** The session timeout to ask for, in milliseconds. */
-  readonly timeoutMs: number;
-  readonly auth: readonly Credential[];
-}
-
-export interface OpeningMessages {
   readonly connectRequest: Uint8Array;
   /** One message for each credential. They have no answer unless the server refuses one. */
   readonly auth: readonly Uint8Array[];
 }
 
-/** The library's own number. It writes requests only in this state. */
+/** The library's own numbers. It writes requests only when it is connected. */
+const connectingState = 1;
 const connectedState = 2;
 
 const noMessage = new Uint8Array(0);

@@ -287,8 +287,8 @@ export const mutants = [
   {
     name: 'an attach that loses the reads in flight',
     file: 'src/zookeeper/link-pair.ts',
-    find: 'const reads = this.pipeline.takeRepeatable();',
-    replace: 'const reads: Call[] = [];',
+    find: 'const again = [...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()];',
+    replace: 'const again = this.pipeline.takeUnsent();',
     tests: tests('behaviour/connection/attach', 'what was not answered on the old one'),
   },
   {

@@ -3,7 +3,7 @@ import { describeHosts, type Host } from '../../zookeeper/connect-string.js';
 import { FrameSplitter } from '../../zookeeper/frames.js';
 import { closeSession } from '../../zookeeper/late-grants.js';
 import { systemNetwork, type Link, type TlsSource } from '../../zookeeper/network.js';
-import { openingMessages } from '../../zookeeper/opening-messages.js';
+import { OpeningMessages } from '../../zookeeper/opening-messages.js';
 import type { SessionIdentity } from '../../zookeeper/wire-session.js';
 import { errorText } from '../../support/error-text.js';
 import { ok, warn, type Finding } from './finding.js';
@@ -72,7 +72,7 @@ function ask(
     );
     const frames = new FrameSplitter(longestConnectResponse);
     link.on(tls ? 'secureConnect' : 'connect', () =>
-      link.write(openingMessages({ identity, timeoutMs: sessionTimeoutMs, auth: [] }).connectRequest),
+      link.write(new OpeningMessages([]).of(identity, sessionTimeoutMs).connectRequest),
     );
     link.on('data', (chunk: Buffer) => {
       try {
