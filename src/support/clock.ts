@@ -8,9 +8,9 @@ export interface Clock {
   now(): number;
   /**
    * Calls `run` once, at least `delayMs` milliseconds from now. Returns a function that cancels the call. Delays beyond
-   * 2^31 - 1 ms work.
+   * 2^31 - 1 ms work. With `keepsProcess: false`, a process with nothing else to do exits before the call.
    */
-  after(delayMs: number, run: () => void): CancelTimer;
+  after(delayMs: number, run: () => void, options?: { readonly keepsProcess: boolean }): CancelTimer;
   /** Calls `run` after one turn of the poll phase, when unread data in the sockets has been read. */
   afterPoll(run: () => void): void;
   /** The time of day: milliseconds since 1970. Any program may set it, so it is only shown, and decides nothing. */
@@ -33,7 +33,7 @@ const longestTimerMs = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now,
 
-  after(delayMs, run) {
+  after(delayMs, run, { keepsProcess } = { keepsProcess: true }) {
     const dueAt = now() + delayMs;
     let timer: ReturnType<typeof setTimeout>;
     const arm = (): void => {
@@ -41,9 +41,11 @@ export const systemClock: Clock = {
       // Node's timers count whole milliseconds and may fire a fraction early. A deadline must not.
       if (!(leftMs > 0)) run();
       else timer = setTimeout(arm, Math.min(Math.ceil(leftMs), longestTimerMs));
+      if (!keepsProcess) timer.unref();
     };
     // The timer must not keep the caller's context alive, for example that of a request that called `acquire()`.
     timer = inNoContext(setTimeout, arm, Math.min(Math.ceil(delayMs), longestTimerMs));
+    if (!keepsProcess) timer.unref();
     return () => clearTimeout(timer);
   },
 

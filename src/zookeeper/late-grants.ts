@@ -65,7 +65,10 @@ class AskingLink implements Link {
     }
     // The server reads it when it has granted the session, and then ends the connection.
     this.#link.write(closeSession);
-    const cancel = inNoContext(() => this.#clock.after(longestMs, () => this.#link.destroy()));
+    // A process that has given up may exit meanwhile. What was written is sent all the same.
+    this.#link.unref?.();
+    const end = (): void => void this.#link.destroy();
+    const cancel = inNoContext(() => this.#clock.after(longestMs, end, { keepsProcess: false }));
     this.#state = { at: 'given up', error: error ?? null, cancel };
     this.#clock.afterPoll(() => this.#onClose?.());
   }
@@ -87,7 +90,7 @@ type LinkState =
   | { readonly at: 'answered' }
   | { readonly at: 'given up'; readonly error: Error | null; readonly cancel: CancelTimer };
 
-/** A longer wait would keep a process alive that has given up, and a connection of an overloaded server. */
+/** A longer wait would keep a connection of an overloaded server. */
 const longestMs = 2_000;
 
 /** A request: its length, its xid, and the type closeSession. */
