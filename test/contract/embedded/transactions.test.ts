@@ -1,10 +1,5 @@
 import { expect } from 'chai';
-import {
-  InterProcessMutex,
-  LockClient,
-  OutcomeUnknownError,
-  type Hold,
-} from '../../../src/index.ts';
+import { InterProcessMutex, LockClient, OutcomeUnknownError, type Hold } from '../../../src/index.ts';
 import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
 import { ManualClock } from '../../../lab/manual-clock.ts';
 import { reached } from '../../../lab/reached.ts';
