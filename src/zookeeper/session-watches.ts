@@ -3,6 +3,7 @@ import { Listeners } from '../support/listeners.js';
 import { removeWatch, type Operation, type WatchEventType, type WatchKind } from './operations.js';
 import type { Reply } from './replies.js';
 import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
+import { ZooKeeperError } from './zookeeper-error.js';
 
 /** The watches of one session. They move to the next connection with it. */
 export class SessionWatches {
@@ -31,8 +32,14 @@ export class SessionWatches {
     what: What,
     listener: WatchListener,
   ): Promise<Watched[What] | undefined> {
-    this.#byKind[watchKindOf(what)].add(path, listener);
-    const there = await this.#session.find(watchQuestions[what](path));
+    const watches = this.#byKind[watchKindOf(what)];
+    watches.add(path, listener);
+    const question = watchQuestions[what](path);
+    // An overloaded server may put the read off. If nobody waits any more by then, it would leave a watch behind.
+    const beforeWrite = (): void => {
+      if (!watches.has(path)) throw new ZooKeeperError(ZooKeeperError.connectionLoss, question.name, path);
+    };
+    const there = await this.#session.find({ ...question, beforeWrite });
     if (what === 'creation' && there !== undefined) this.remove(path, what, listener, { forget: true });
     if (what !== 'creation' && there === undefined) this.remove(path, what, listener, { forget: false });
     return there;

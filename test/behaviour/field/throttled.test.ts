@@ -134,6 +134,21 @@ describe('FIELD B1: a server that says "later"', function () {
     expectSameConnection();
   });
 
+  it('to getData: a waiter that gives up meanwhile leaves no watch behind', async () => {
+    const held = await lab.theirs.acquire(limit);
+    const aborter = new AbortController();
+    const said = throttle('getData', 2);
+    const waiting = rejection(lab.mutex.acquire({ ...limit, signal: aborter.signal }));
+    await until('it was told', () => said() === 2);
+    aborter.abort();
+    await waiting;
+    await lab.sleep(sessionTimeoutMs);
+    const before = lab.proxy.frames.length;
+    await held.release();
+    await lab.sleep(1_000);
+    expect(lab.proxy.frames.slice(before).filter(answered('watch'))).to.deep.equal([]);
+  });
+
   it('to setWatches: a waiter that gives up meanwhile leaves no watch behind', async () => {
     const held = await lab.theirs.acquire(limit);
     const aborter = new AbortController();
