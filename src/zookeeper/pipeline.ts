@@ -31,6 +31,8 @@ export class Pipeline implements LinkUser {
   #ping: WireRequest | undefined;
   #answeredAt = -Infinity;
   #isEnded = false;
+  /** The syncs that were put off, until they are answered. */
+  readonly #putOffSyncs = new Set<Call>();
   /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
   postponedSince: number | undefined;
   readonly link: ServerLink;
@@ -219,7 +221,14 @@ export class Pipeline implements LinkUser {
       this.#postpone(request.call);
       return;
     }
-    if (request.call.timesPostponed !== undefined) this.postponedSince = undefined;
+    if (request.call.timesPostponed !== undefined) {
+      this.postponedSince = undefined;
+      this.#putOffSyncs.delete(request.call);
+    }
+    if (this.#isTooEarly(operation)) {
+      this.#postpone(request.call);
+      return;
+    }
     if (error !== 0) {
       this.#listener.answered(operation, sentAt, error);
       request.fail(error);
@@ -236,9 +245,17 @@ export class Pipeline implements LinkUser {
     caller.resolve({ value, zxid, wasPostponed: request.call.timesPostponed !== undefined });
   }
 
+  /** True for a read behind a sync that was put off: the server may show older data than the sync would have. */
+  #isTooEarly({ name, path }: Operation<unknown>): boolean {
+    if (this.#putOffSyncs.size === 0 || !repeatable.has(name)) return false;
+    return [...this.#putOffSyncs].some(({ operation }) => isWithin(path, operation.path));
+  }
+
   /** The overloaded server has not executed the request, and asks for it again later. */
   #postpone(call: Call): void {
     const { clock, random } = this.#options;
+    // The sync of a heartbeat is absolute, and no read depends on it.
+    if (call.operation.kind === 'sync' && !call.operation.isAbsolute) this.#putOffSyncs.add(call);
     this.postponedSince ??= clock.now();
     const times = call.timesPostponed ?? 0;
     call.timesPostponed = times + 1;
@@ -256,6 +273,7 @@ export class Pipeline implements LinkUser {
   #stopPostponing(): void {
     for (const cancel of this.#postponed.values()) cancel();
     this.#postponed.clear();
+    this.#putOffSyncs.clear();
   }
 
   /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */
@@ -347,6 +365,10 @@ const firstPauseMs = 50;
 const longestPauseMs = 500;
 
 const noChroot = Buffer.alloc(0);
+
+function isWithin(path: string, root: string): boolean {
+  return root === '/' || path === root || path.startsWith(`${root}/`);
+}
 
 /** They change nothing, and their watches are in the SetWatches of the next connection. */
 const repeatable: ReadonlySet<string> = new Set(['exists', 'getData', 'getChildren2', 'sync']);

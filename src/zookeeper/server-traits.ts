@@ -19,13 +19,16 @@ export class ServerTraits {
   /**
    * The server ended a connection while these operations had no answer, the oldest first. The suspect is one that no
    * server has ever answered: the first of those that some servers lack, or else the newest. Returns the suspect if it
-   * was so three times in a row: the servers end each connection on which they get it.
+   * was so three times in a row: the servers end each connection on which they get it. For a transaction, which was
+   * answered before, that takes twice as many: the network may end connections too, and without transactions no session
+   * can prove that it lives.
    */
   endedAt(operations: readonly string[], server: string): string | undefined {
     const unknown = operations.filter((each) => !this.#answered.has(each));
     const operation = unknown.find((each) => oftenMissing.has(each)) ?? unknown.at(-1) ?? operations[0];
     if (operation === undefined) return undefined;
     const earlier = this.#suspect?.operation === operation ? this.#suspect.servers : [];
+    const enoughTimes = operation === 'multi' && this.#answered.has(operation) ? 2 * usualTimes : usualTimes;
     const servers = [...earlier, server].slice(-enoughTimes);
     this.#suspect = { operation, servers };
     if (servers.length < enoughTimes) return undefined;
@@ -90,6 +93,6 @@ const oftenMissing: ReadonlySet<string> = new Set([
   'addWatch',
 ]);
 
-const enoughTimes = 3;
+const usualTimes = 3;
 const firstPauseMs = 10_000;
 const longestPauseMs = 600_000;
