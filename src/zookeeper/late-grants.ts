@@ -1,6 +1,8 @@
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { inNoContext } from '../support/no-context.js';
 import type { Link, Network } from './network.js';
+import { closeSession } from './operations.js';
+import { Writer } from './wire.js';
 
 /**
  * A network whose links close the sessions that are granted too late. A server may grant a new session after the client
@@ -64,7 +66,7 @@ class AskingLink implements Link {
       return;
     }
     // The server reads it when it has granted the session, and then ends the connection.
-    this.#link.write(closeSession);
+    this.#link.write(closeSessionFrame);
     // A process that has given up may exit meanwhile. What was written is sent all the same.
     this.#link.unref?.();
     const end = (): void => void this.#link.destroy();
@@ -93,11 +95,8 @@ type LinkState =
 /** A longer wait would keep a connection of an overloaded server. */
 const longestMs = 2_000;
 
-/** A request: its length, its xid, and the type closeSession. */
-export const closeSession = Buffer.alloc(12);
-closeSession.writeInt32BE(8, 0);
-closeSession.writeInt32BE(1, 4);
-closeSession.writeInt32BE(-11, 8);
+/** A request with the number 1. */
+export const closeSessionFrame = new Writer().int(1).int(closeSession().opcode).frame();
 
 /** True for a ConnectRequest whose session id is 0: after the length, the version, the zxid and the timeout. */
 function asksForNewSession(frame: Buffer): boolean {

@@ -18,7 +18,7 @@ export class LinkPair {
     this.#listener = listener;
     this.pipeline = new Pipeline(link, options, {
       ...listener,
-      settled: () => this.#second?.drained(),
+      chunkRead: () => this.#second?.chunkRead(),
       refused: (why) => listener.refused(why, link),
       ended: (_pipeline, error) => this.#firstEnded(error),
     });
@@ -139,7 +139,7 @@ interface LinkPairOptions extends PipelineOptions {
 
 interface LinkPairListener
   extends
-    Omit<PipelineListener, 'settled' | 'refused' | 'ended'>,
+    Omit<PipelineListener, 'chunkRead' | 'refused' | 'ended'>,
     Pick<HandshakeListener, 'granted' | 'expired'>,
     Pick<ConnectionListener, 'attachFailed'> {
   /** The server refuses this client's account. */

@@ -107,10 +107,12 @@ export class Pipeline implements LinkUser {
 
   /** The requests without an answer that may be sent again on another connection. The pipeline forgets them. */
   takeRepeatable(): Call[] {
-    const calls = this.#unanswered.splice(0);
-    const taken = calls.filter(({ call }) => repeatable.has(call.operation.name));
-    this.#unanswered.push(...calls.filter((call) => !taken.includes(call)));
-    return taken.map(({ call }) => call);
+    const taken: Call[] = [];
+    for (const request of this.#unanswered.splice(0)) {
+      if (repeatable.has(request.call.operation.name)) taken.push(request.call);
+      else this.#unanswered.push(request);
+    }
+    return taken;
   }
 
   /** Rejects all requests with CONNECTION_LOSS. */
@@ -145,7 +147,7 @@ export class Pipeline implements LinkUser {
 
   chunkEnded(): void {
     this.#fillWindow();
-    if (!this.owesChange) this.#listener.settled();
+    this.#listener.chunkRead();
     if (this.room > 0) this.#listener.roomMade();
   }
 
@@ -246,8 +248,9 @@ export class Pipeline implements LinkUser {
   }
 
   /** True for a read behind a sync that was put off: the server may show older data than the sync would have. */
-  #isTooEarly({ name, path }: Operation<unknown>): boolean {
-    if (this.#putOffSyncs.size === 0 || !repeatable.has(name)) return false;
+  #isTooEarly({ name, path, isAbsolute }: Operation<unknown>): boolean {
+    // The sync of a heartbeat is absolute. It depends on no other sync, and a proof must not wait.
+    if (this.#putOffSyncs.size === 0 || isAbsolute || !repeatable.has(name)) return false;
     return [...this.#putOffSyncs].some(({ operation }) => isWithin(path, operation.path));
   }
 
@@ -316,8 +319,8 @@ export interface PipelineListener {
   watchFired(path: string, event: WatchEventType): void;
   /** The server refuses this client's account. */
   refused(why: SaslRefusal): void;
-  /** A chunk of the link was read, and no answer to a change is due. */
-  settled(): void;
+  /** A chunk of the link was read. */
+  chunkRead(): void;
   /** A chunk of the link was read, and further requests may be sent at once. */
   roomMade(): void;
   ended(pipeline: Pipeline, error: Error | undefined): void;

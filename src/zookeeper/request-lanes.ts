@@ -10,7 +10,8 @@ export class RequestLanes {
   readonly #lanes: Readonly<Record<Lane, Queue>> = { proof: new Queue(), release: new Queue(), usual: new Queue() };
 
   get isEmpty(): boolean {
-    return lanes.every((lane) => this.#lanes[lane].isEmpty);
+    const { proof, release, usual } = this.#lanes;
+    return proof.isEmpty && release.isEmpty && usual.isEmpty;
   }
 
   add(call: Call): void {

@@ -56,7 +56,12 @@ export class SecondLink {
     this.#heldBack = [...calls, ...this.#heldBack];
   }
 
-  /** No answer is due on the first link, or it has ended. */
+  /** Answers have arrived on the first link. */
+  chunkRead(): void {
+    if (this.#state === 'draining' && !this.#first.owesChange) this.#ask();
+  }
+
+  /** The answers on the first link are not waited for any longer, or it has ended. */
   drained(): void {
     if (this.#state === 'draining') this.#ask();
   }

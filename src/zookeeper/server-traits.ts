@@ -1,6 +1,6 @@
 /**
- * The facts that a client has learned about its servers, over all of its sessions. Some servers that speak ZooKeeper's protocol do
- * not have all of it: older ones, ClickHouse Keeper, and filters between the client and the server.
+ * The facts that a client has learned about its servers, over all of its sessions. Some servers that speak ZooKeeper's
+ * protocol do not have all of it: older ones, ClickHouse Keeper, and filters between the client and the server.
  */
 export class ServerTraits {
   readonly #now: () => number;

@@ -58,7 +58,7 @@ const listener: PipelineListener = {
   pinged: ignore,
   watchFired: ignore,
   refused: ignore,
-  settled: ignore,
+  chunkRead: ignore,
   roomMade: ignore,
   ended: ignore,
 };

@@ -26,7 +26,7 @@ export const mutants = [
   {
     name: 'a session that is granted after the attempt was given up lives until its timeout',
     file: 'src/zookeeper/late-grants.ts',
-    find: 'this.#link.write(closeSession);',
+    find: 'this.#link.write(closeSessionFrame);',
     replace: '',
     tests: tests('behaviour/connection/late-grants', 'after connect() has timed out'),
   },

@@ -62,4 +62,18 @@ export const mutants = [
     replace: 'void error;',
     tests: tests('behaviour/field/unknown-operation', 'multi an acquire rejects'),
   },
+  {
+    name: 'a list behind a sync that the overloaded server has put off is believed',
+    file: 'src/zookeeper/pipeline.ts',
+    find: 'if (this.#isTooEarly(operation)) {',
+    replace: 'if (this.#isTooEarly(operation) && false) {',
+    tests: tests('behaviour/field/throttled', 'to sync: a list behind it is asked for again'),
+  },
+  {
+    name: 'a watch that was put off is planted for a waiter that has given up',
+    file: 'src/zookeeper/session-watches.ts',
+    find: 'if (!watches.has(path)) throw',
+    replace: 'if (!watches.has(path) && path === "") throw',
+    tests: tests('behaviour/field/throttled', 'to getData: a waiter that gives up meanwhile'),
+  },
 ];

@@ -294,8 +294,8 @@ export const mutants = [
   {
     name: 'a write that is sent again on the connection of an attach',
     file: 'src/zookeeper/pipeline.ts',
-    find: 'const taken = calls.filter(({ call }) => repeatable.has(call.operation.name));',
-    replace: 'const taken = calls.filter(({ call }) => call !== undefined);',
+    find: 'if (repeatable.has(request.call.operation.name)) taken.push(request.call);',
+    replace: 'if (request !== undefined) taken.push(request.call);',
     tests: tests('behaviour/connection/attach', 'without an answer to the writes in flight'),
   },
 ];

@@ -1,7 +1,7 @@
 import { readConnectResponse, longestConnectResponse, type ConnectResponse } from '../../zookeeper/connect-response.js';
 import { describeHosts, type Host } from '../../zookeeper/connect-string.js';
 import { FrameSplitter } from '../../zookeeper/frames.js';
-import { closeSession } from '../../zookeeper/late-grants.js';
+import { closeSessionFrame } from '../../zookeeper/late-grants.js';
 import { systemNetwork, type Link, type TlsSource } from '../../zookeeper/network.js';
 import { OpeningMessages } from '../../zookeeper/opening-messages.js';
 import type { SessionIdentity } from '../../zookeeper/wire-session.js';
@@ -34,7 +34,7 @@ export async function secondConnection(host: Host, how: Dialling): Promise<Findi
   } finally {
     // On the newest link first, because a session ends only on the link that it has moved to.
     for (const link of links.reverse()) {
-      if (!link.destroyed) link.write(closeSession);
+      if (!link.destroyed) link.write(closeSessionFrame);
       setTimeout(() => link.destroy(), closingMs);
     }
   }

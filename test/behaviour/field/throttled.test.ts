@@ -134,37 +134,38 @@ describe('FIELD B1: a server that says "later"', function () {
     expectSameConnection();
   });
 
-  it('to getData: a waiter that gives up meanwhile leaves no watch behind', async () => {
-    const held = await lab.theirs.acquire(limit);
-    const aborter = new AbortController();
-    const said = throttle('getData', 2);
-    const waiting = rejection(lab.mutex.acquire({ ...limit, signal: aborter.signal }));
-    await until('it was told', () => said() === 2);
-    aborter.abort();
-    await waiting;
-    await lab.sleep(sessionTimeoutMs);
-    const before = lab.proxy.frames.length;
-    await held.release();
-    await lab.sleep(1_000);
-    expect(lab.proxy.frames.slice(before).filter(answered('watch'))).to.deep.equal([]);
-  });
+  for (const op of ['getData', 'setWatches'] as const)
+    it(`to ${op}: a waiter that gives up meanwhile leaves no watch behind`, async () => {
+      const held = await lab.theirs.acquire(limit);
+      const aborter = new AbortController();
+      const said = throttle(op, op === 'getData' ? 2 : 1);
+      const waiting = rejection(lab.mutex.acquire({ ...limit, signal: aborter.signal }));
+      await queued(2);
+      if (op === 'setWatches') {
+        await lab.sleep(1_000);
+        lab.proxy.cut();
+      }
+      await until('it was told', () => said() > 0);
+      aborter.abort();
+      await waiting;
+      await lab.sleep(sessionTimeoutMs);
+      const before = lab.proxy.frames.length;
+      await held.release();
+      await lab.sleep(1_000);
+      expect(lab.proxy.frames.slice(before).filter(answered('watch'))).to.deep.equal([]);
+    });
 
-  it('to setWatches: a waiter that gives up meanwhile leaves no watch behind', async () => {
+  it('to sync: a list behind it is asked for again, behind the sync', async () => {
     const held = await lab.theirs.acquire(limit);
-    const aborter = new AbortController();
-    const waiting = rejection(lab.mutex.acquire({ ...limit, signal: aborter.signal }));
-    await queued(2);
-    await lab.sleep(1_000);
-    const said = throttle('setWatches', 1);
-    lab.proxy.cut();
-    await until('it was told', () => said() === 1);
-    aborter.abort();
-    await waiting;
-    await lab.sleep(sessionTimeoutMs);
-    const before = lab.proxy.frames.length;
+    lab.proxy.clear();
+    const said = throttle('sync', 1);
+    expect(await lab.mutex.participants()).to.have.length(1);
+    expect(said()).to.equal(1);
+    const asked = lab.proxy.frames.filter(({ from, path }) => from === 'client' && path === lab.path);
+    const ops = asked.map(({ op }) => op);
+    expect(ops.filter((op) => op === 'sync')).to.have.length(2);
+    expect(ops.lastIndexOf('getChildren2')).to.be.above(ops.lastIndexOf('sync'));
     await held.release();
-    await lab.sleep(1_000);
-    expect(lab.proxy.frames.slice(before).filter(answered('watch'))).to.deep.equal([]);
   });
 
   it('to a transaction whose hold is released meanwhile: the commit rejects, and nothing was done', async () => {
