@@ -40,14 +40,16 @@ const lanes = ['proof', 'release', 'usual'] as const;
 
 /**
  * A proof is a check of znodes, or a sync. A release deletes or marks a znode that exists, ends the session, or is a
- * transaction, which a later delete of the holder's znode must not overtake.
+ * transaction, which a later delete of the holder's znode must not overtake. The removal of a watch is one, too: a waiter
+ * that leaves removes its watches before it deletes its znode. The read that plants a watch looks before it is sent
+ * whether anybody still wants it.
  */
 function laneOf({ name, kind, isProof }: Operation<unknown>): Lane {
   if (isProof || kind === 'sync' || name === 'setWatches') return 'proof';
   return releases.has(name) ? 'release' : 'usual';
 }
 
-const releases: ReadonlySet<string> = new Set(['delete', 'setData', 'multi', 'closeSession']);
+const releases: ReadonlySet<string> = new Set(['delete', 'setData', 'multi', 'closeSession', 'removeWatches']);
 
 /** First in, first out. Removing the first of ten thousand costs as little as removing the first of ten. */
 class Queue {

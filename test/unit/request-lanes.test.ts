@@ -7,6 +7,7 @@ import {
   getChildren,
   openAcl,
   remove,
+  removeWatch,
   setWatches,
   sync,
   type Operation,
@@ -19,12 +20,12 @@ describe('the requests that wait for room in the window', () => {
   it('go out as proofs, then releases, and then the rest, each in call order', () => {
     const lanes = new RequestLanes();
     const usual = [createPersistent('/a', openAcl), getChildren('/a'), exists('/b')];
-    const releases = [remove('/b'), closeSession()];
+    const releases = [removeWatch('/a', 'data'), remove('/b'), closeSession()];
     const proofs = [check(['/a']), sync('/'), setWatches(1n, 'data', () => ['/a'])];
     const [create, list, last] = usual;
-    const [deletion, end] = releases;
+    const [removal, deletion, end] = releases;
     const [proof, behind, watches] = proofs;
-    for (const operation of [create, deletion, proof, list, behind, end, last, watches])
+    for (const operation of [create, removal, deletion, proof, list, behind, end, last, watches])
       lanes.add({ operation: operation as Operation<unknown>, caller });
     const sent = lanes.takeAll().map(({ operation }) => operation);
     expect(sent).to.deep.equal([...proofs, ...releases, ...usual]);

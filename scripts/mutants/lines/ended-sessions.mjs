@@ -200,6 +200,13 @@ export const mutants = [
     tests: tests('unit/request-lanes', 'go out as proofs'),
   },
   {
+    name: 'a waiter that leaves deletes its znode while the removal of its watches waits behind a burst',
+    file: 'src/zookeeper/request-lanes.ts',
+    find: ", 'removeWatches']",
+    replace: ']',
+    tests: tests('unit/request-lanes', 'go out as proofs'),
+  },
+  {
     name: 'thousands of acquires of one tick begin at once',
     file: 'src/zookeeper/admission.ts',
     find: 'if (this.#waiting.size === 0 && this.#room() > 0) return undefined;',
