@@ -1,11 +1,13 @@
-// npm test [-- test files, or mocha's arguments] [--world real] [--verbose]: the fast suites, and a part of the contract with a real server.
+// npm test [-- test files and folders, or mocha's arguments] [--world real] [--verbose]: the fast suites, and a part of the contract with a real server.
 // With --world real, only the tests of behaviour, on a real server.
+import { statSync } from 'node:fs';
 import { bootstrap } from './bootstrap.mjs';
 import { close, resultsOf, runMocha } from './mocha.mjs';
 import { sumOf } from './shards.mjs';
 import { contract, fastSuites, filesOf, globOf } from './suites.mjs';
 
-const args = process.argv.slice(2);
+const isFolder = (arg) => statSync(arg, { throwIfNoEntry: false })?.isDirectory() === true;
+const args = process.argv.slice(2).flatMap((arg) => (isFolder(arg) ? filesOf([`${arg}/**/*.test.ts`]) : [arg]));
 const at = args.indexOf('--world');
 if (at !== -1) [, process.env.TEST_WORLD] = args.splice(at, 2);
 const { TEST_WORLD: world = 'virtual' } = process.env;

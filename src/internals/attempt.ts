@@ -46,6 +46,7 @@ export class Attempt {
 
   /** Creates the znode, and finds its place in the queue. */
   begin({ data, downgradeOf }: AttemptOptions): Promise<Step> {
+    this.#deadline.progress = 'asking';
     return this.#stepped(downgradeOf ? this.#downgrade(downgradeOf, data) : this.#queueUp(data));
   }
 
@@ -111,6 +112,7 @@ export class Attempt {
     // The znode may be first or second now. In both cases the session must be proven, and the queue is read behind that
     // proof.
     if (reason !== 'recheck' || this.#predecessors?.isAnyGone) this.#freshen();
+    if (reason !== 'recheck') this.#deadline.progress = 'asking';
     if (this.#isFirst(waiting, reason)) return this.#stepped(this.#grant());
     // Sent in one flush with the list, because a second waiter is granted without another list.
     if (this.#predecessors?.isNextSecond) this.#node.watch.plant();
@@ -259,6 +261,7 @@ export class Attempt {
     const { before } = joined;
     // If the predecessor held the lock and has released it, no znode is before this one.
     if (before.isGone) return before.wasGranted ? this.#grant() : this.#place(undefined, { wasQueued: false });
+    this.#deadline.progress = 'behind-others';
     this.#tellQueued(undefined, undefined);
     return { is: 'waiting', predecessor: before.path, isAdjacent: true, isNext: false, position: undefined };
   }
@@ -298,6 +301,7 @@ export class Attempt {
         case 'holder':
           return this.#grant(standing.fencingToken);
         case 'waiting':
+          this.#deadline.progress = 'behind-others';
           if (!this.#deadline.mayWait) return { is: 'taken' };
           if (!wasQueued) this.#tellQueued(standing.position, view);
           return this.#waiting(standing);
@@ -333,6 +337,7 @@ export class Attempt {
 
   async #grant(fencingToken = this.#node.czxid): Promise<Step> {
     const { session } = this.#node;
+    this.#deadline.progress = 'first';
     // A hold that is about to expire would be lost as soon as it is granted. So the session first proves that it is
     // alive. The znode may be deleted meanwhile, and the lock granted to another client. The proof is a transaction that
     // checks the znode, and the watch reports a deletion between two proofs.
@@ -349,6 +354,7 @@ export class Attempt {
 
   #granted(fencingToken = this.#node.czxid): Outcome {
     this.#endLookAhead();
+    this.#deadline.progress = 'first';
     return { is: 'granted', grant: new Grant(this.#node, { fencingToken, isInner: this.#queue.options.isInner }) };
   }
 

@@ -18,6 +18,8 @@ export class Grant implements Holding {
   readonly node: LockNode;
   readonly heldSince: number;
   isInner: boolean;
+  /** The job or the lock context that has this grant; undefined for a hold outside of every context. */
+  user: { readonly isLive: boolean } | undefined;
   /**
    * Ends the use of the znode at release, for example by a deletion. Returns undefined if the release has nothing to
    * wait for.
@@ -52,6 +54,10 @@ export class Grant implements Holding {
   get loss(): LockLostError | undefined {
     if (this.#state.at === 'held') this.node.session.isAlive();
     return this.#state.at === 'lost' ? this.#state.error : undefined;
+  }
+
+  get isOfLiveJob(): boolean {
+    return this.user?.isLive === true;
   }
 
   get isValid(): boolean {

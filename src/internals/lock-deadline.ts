@@ -53,8 +53,7 @@ const acquireErrorsOfMutex = acquireErrors();
 
 function errorsOf(what: TimedOut, leases?: () => WantedLeases | undefined): DeadlineErrors<LockHost> {
   return {
-    late: ({ caller, subject, timeoutMs, waitedMs }) =>
-      timeoutError(caller, subject, { what, timeoutMs, waitedMs, leases: leases?.() }),
+    late: ({ caller, subject, ...call }) => timeoutError(caller, subject, { ...call, what, leases: leases?.() }),
     closed: (path) => new ClientClosedError(`the lock ${path} cannot be used any more`),
   };
 }

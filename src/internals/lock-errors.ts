@@ -168,7 +168,7 @@ export class ForeignNodeError extends LockError {
       `The lock ${path} has children that this kind of lock did not create: ${foreign.slice(0, 5).join(', ')}` +
         `${foreign.length > 5 ? ` and ${foreign.length - 5} more` : ''}. They may be another lock, which may be held: ` +
         `a lock's path must not be the parent of another lock, and locks of two kinds must not share a path. Use another path. ` +
-        `Only if the children belong to another client library on the same lock, such as kazoo, set the mutex option foreignNodes: 'wait'`,
+        `Another client library shares the lock only if its znodes have names of the same form: docs/migrating.md has the way for kazoo`,
     );
     this.foreign = foreign;
   }

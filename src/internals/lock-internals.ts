@@ -40,7 +40,10 @@ export class LockInternals {
       const downgradeOf = heldForWriting?.();
       if (!downgradeOf) {
         const view = await deadline.limit(() => this.#look(session), ignore);
-        if (view !== 'free') return { is: 'taken', session, view };
+        if (view !== 'free') {
+          if (view) deadline.progress = 'behind-others';
+          return { is: 'taken', session, view };
+        }
       }
       const step = await new Attempt(this.#queue, session, deadline).beginInTime({ data, downgradeOf });
       if (step.is === 'granted') return step;

@@ -1,5 +1,6 @@
 import type { LockHost } from '../client/lock-host.js';
 import type { Silence } from '../client/outage-log.js';
+import type { Progress } from '../support/deadline.js';
 import type { Holding } from '../zookeeper/holding.js';
 import type { Session } from '../zookeeper/session.js';
 import { knownHolder, ownHolder } from './known-holder.js';
@@ -10,18 +11,14 @@ import type { KnownAtTimeout, TimedOut, WantedLeases } from './timeout-text.js';
  * The error of a call whose timeout has passed, with everything that this process knows about the reason. No server is
  * asked, because the call settles at once.
  */
-export function timeoutError(
-  host: LockHost,
-  path: string,
-  { timeoutMs, what, waitedMs, leases }: TimedOutCall,
-): LockTimeoutError {
+export function timeoutError(host: LockHost, path: string, call: TimedOutCall): LockTimeoutError {
   const { sessions, report } = host;
   const session = sessions.current;
   const silence = report.silence(session);
-  return new LockTimeoutError(path, timeoutMs, what, {
+  return new LockTimeoutError(path, call.timeoutMs, call.what, {
     connectionState: report.state,
-    ...(what === 'acquired' && whoHolds(session, path, leases)),
-    ...(silence && isTheReason(silence, { what, waitedMs }) && { reason: 'no-answer', silence, cause: silence.cause }),
+    ...(call.what === 'acquired' && whoHolds(session, path, call)),
+    ...(silence && isTheReason(silence, call) && { reason: 'no-answer', silence, cause: silence.cause }),
   });
 }
 
@@ -30,6 +27,7 @@ interface TimedOutCall {
   readonly timeoutMs: number;
   readonly what: TimedOut;
   readonly waitedMs: number;
+  readonly progress: Progress;
   /** For a semaphore. */
   readonly leases?: WantedLeases | undefined;
 }
@@ -46,15 +44,24 @@ const longSilenceMs = 1_000;
 
 const mostOfTheWait = 0.8;
 
-function whoHolds(session: Session, path: string, leases: WantedLeases | undefined): KnownAtTimeout {
+/** Claims contention only if a participant was read, or is a live one of this process. */
+function whoHolds(session: Session, path: string, { leases, progress }: TimedOutCall): KnownAtTimeout {
   if (leases && leases.limit < leases.wanted) return { reason: 'contention', leases };
   const own = ownHoldings(session, path);
   const ownHolds = own.length;
   const [oldest] = own;
   // Without the holds of other processes, a semaphore may have enough leases for the call.
   if (oldest && (leases === undefined || ownHolds + leases.wanted > leases.limit))
-    return { reason: 'held-by-this-process', holder: ownHolder(session, oldest), ownHolds, leases };
-  return { reason: 'contention', holder: knownHolder(session, path), ownHolds, leases };
+    return {
+      reason: own.some(({ isOfLiveJob }) => isOfLiveJob) ? 'contention' : 'held-by-this-process',
+      holder: ownHolder(session, oldest),
+      ownHolds,
+      leases,
+    };
+  const holder = knownHolder(session, path);
+  const isContended = holder !== undefined || progress === 'behind-others';
+  const reason = isContended ? 'contention' : progress === 'first' ? 'not-proven' : 'not-read';
+  return { reason, holder, ownHolds, leases };
 }
 
 /**

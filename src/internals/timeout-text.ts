@@ -6,15 +6,19 @@ export type TimedOut = 'acquired' | 'released' | 'revoked' | 'participants' | 'h
 
 /**
  * The reason why a call did not finish in time:
- * - `contention`: other participants hold the lock, or are before this waiter in the queue; or the shared count of a
- *   semaphore is lower than the number of leases that the call wants;
+ * - `contention`: other participants hold the lock, or are before this waiter in the queue; they may be jobs of this
+ *   process; or the shared count of a semaphore is lower than the number of leases that the call wants;
+ * - `not-read`: the servers answered, but the call did not learn its place in the queue in time, so the lock may be free;
+ * - `not-proven`: nobody was before this waiter, but its session did not prove in time that it is alive;
  * - `no-answer`: no server answered, because of an outage or because the timeout was too short for an answer; `cause`
  *   is the last error of the connection;
- * - `held-by-this-process`: this process itself holds the lock, by the same client;
+ * - `held-by-this-process`: this process itself holds the lock, by the same client, and no live job or lock context
+ *   has that hold;
  * - `held-by-this-flow`: a function around the call holds the lock as another owner, so that it cannot have released
  *   the lock in time.
  */
-export type TimeoutReason = 'contention' | 'no-answer' | 'held-by-this-process' | 'held-by-this-flow';
+export type TimeoutReason =
+  'contention' | 'not-read' | 'not-proven' | 'no-answer' | 'held-by-this-process' | 'held-by-this-flow';
 
 /** The holder of a lock, as far as a waiting process knows. */
 export interface KnownHolder {
@@ -84,9 +88,13 @@ function reasonText(what: TimedOut, known: KnownAtTimeout): string | undefined {
         ? `this flow holds the lock for reading${since(holder)}, and a reader is never granted the write lock. Release the read lock first, or acquire the write lock from the start`
         : `a function around this call holds the lock${since(holder)}, as another owner, so that both may wait for each other. Acquire the lock in the lock context that holds it, which re-enters, or release that hold first`;
     case 'held-by-this-process':
-      return `${heldHere(known)}. Was \`release()\` forgotten? Use withLock or await using, which release the lock by themselves, or give the acquire a leaseMs`;
+      return `${heldHere(known)}. Was \`release()\` forgotten? Use withLock or await using, which release the lock by themselves`;
     case 'contention':
       return contentionText(known);
+    case 'not-read':
+      return 'the answers about its place in the queue did not arrive in time, so the lock may be free. Give the call more time';
+    case 'not-proven':
+      return 'nobody was ahead in the queue, but no server had confirmed in time that the session is alive. Give the call more time';
   }
 }
 
@@ -118,8 +126,14 @@ function contentionText({ holder, position, ownHolds = 0, leases }: KnownAtTimeo
   if (leases && leases.limit < leases.wanted)
     return `the shared count ${leases.sharedCount ?? ''} is ${leases.limit}, so the semaphore ${leases.limit < 1 ? 'grants no lease' : `never grants ${leases.wanted} leases to one call`}. Raise the shared count`;
   const parts = [position === undefined ? 'others hold the lock, or are ahead in the queue' : before(position)];
-  if (leases && ownHolds > 0) parts.unshift(`this process has ${ownHolds} of ${leases.limit} leases`);
-  if (holder) parts.push(`the lock is held by ${holderText(holder)}`);
+  if (holder?.heldSince) {
+    const held = leases ? `${ownHolds} of ${leases.limit} leases` : 'the lock';
+    parts[0] = `another job of this process holds ${held}${since(holder)} with ${holder.path}`;
+    if (position !== undefined && position > 1) parts.push(before(position));
+  } else {
+    if (leases && ownHolds > 0) parts.unshift(`this process has ${ownHolds} of ${leases.limit} leases`);
+    if (holder) parts.push(`the lock is held by ${holderText(holder)}`);
+  }
   return `${parts.join('; ')}. Wait longer, or find the holder with participants()`;
 }
 

@@ -41,7 +41,7 @@ export class InterProcessMutex {
    * @throws InvalidPathError for a path that ZooKeeper does not accept
    * @throws TypeError for a bad option
    * @example
-   * const mutex = new InterProcessMutex(client, '/locks/orders/42', { foreignNodes: 'wait' });
+   * const mutex = new InterProcessMutex(client, '/locks/orders/42');
    */
   constructor(client: LockClient, path: string, options?: InterProcessMutexOptions);
   /** @internal */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the pair public

@@ -20,8 +20,8 @@ export interface InterProcessMutexOptions {
   /**
    * The reaction to children of the lock's znode that this kind of lock did not create. `reject` rejects the acquire
    * with ForeignNodeError. `wait` does as Curator does: the acquire waits for those children whose names sort before
-   * its own, and ignores the rest. kazoo's `…__lock__…` sort after Curator's names, so with `wait` a kazoo holder and
-   * this lock do not exclude each other.
+   * its own, and ignores the rest: a holder with such a name and this lock do **not** exclude each other. kazoo's
+   * `…__lock__…` sort after Curator's names. To share a lock with kazoo, give kazoo's znodes Curator's names instead.
    * @default 'reject'
    */
   readonly foreignNodes?: 'reject' | 'wait' | undefined;

@@ -134,7 +134,12 @@ export class LeaseInternals {
     if (!session.isConnected) return undefined;
     this.#refuseForeignNodes(session, deadline);
     if ((await this.#readLimit(session, deadline)) === 'over') return undefined;
-    if ((await this.#countFree(session)) < quantity) return undefined;
+    const free = await this.#countFree(session);
+    if (free === undefined) return undefined;
+    if (free < quantity) {
+      deadline.progress = 'behind-others';
+      return undefined;
+    }
     deadline.check();
     const turn = await this.#mutex.newAttempt(session, deadline).begin({ data });
     if (turn.is !== 'granted') return undefined;
@@ -142,12 +147,13 @@ export class LeaseInternals {
     return taken.is === 'granted' ? taken.grants : undefined;
   }
 
-  async #countFree(session: Session): Promise<number> {
+  /** Returns undefined if no server answered. */
+  async #countFree(session: Session): Promise<number | undefined> {
     try {
       return await countFreeLeases(session, this.#folders, () => this.#maxLeases);
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
-      if (error.isRetryable) return 0;
+      if (error.isRetryable) return undefined;
       throw requestFailed(this.#host.options, `The semaphore ${this.#path} cannot be acquired`, error);
     }
   }
@@ -171,6 +177,7 @@ export class LeaseInternals {
   async #take(quantity: number, turn: Grant, deadline: Deadline, data: Uint8Array | undefined): Promise<Taken> {
     const session = this.#host.sessions.current;
     const grants: Grant[] = [];
+    deadline.progress = 'asking';
     const wait: Wait = {
       turn,
       grants,

@@ -31,10 +31,12 @@ export class StickyLock {
   async acquire(deadline: Deadline, asking: StickyObject): Promise<Grant | undefined> {
     if (!deadline.mayWait) {
       if (this.#tenure === undefined) return this.#tryOnce(deadline, asking);
+      deadline.follows = this.#tenure.deadline;
       if (!this.#tenure.isOpen || !this.#tenure.isIdle) return undefined;
     }
     for (;;) {
       const tenure = this.#tenure?.isOpen ? this.#tenure : this.#newTenure(asking);
+      deadline.follows = tenure.deadline;
       const grant = await deadline.wait<Grant | undefined>((wake, fail) => {
         return tenure.join({ mayWait: deadline.mayWait, served: wake, failed: fail });
       });
@@ -51,13 +53,14 @@ export class StickyLock {
   #newTenure(asking: StickyObject): StickyTenure {
     const aborter = new AbortController();
     const deadline = lockDeadline(this.#host, this.#path, { signal: aborter.signal });
-    const tenure = this.#open(asking, () => aborter.abort());
+    const tenure = this.#open(asking, deadline, () => aborter.abort());
     // Outside of the caller's context, because the tenure also serves other callers after this one has finished.
-    inNoContext(() => void this.#begin(tenure, deadline, asking));
+    inNoContext(() => void this.#begin(tenure, asking));
     return tenure;
   }
 
-  async #begin(tenure: StickyTenure, deadline: Deadline, { internals }: StickyObject): Promise<void> {
+  async #begin(tenure: StickyTenure, { internals }: StickyObject): Promise<void> {
+    const { deadline } = tenure;
     try {
       const grant = await internals.acquire(deadline);
       if (grant) tenure.begin(grant);
@@ -72,7 +75,7 @@ export class StickyLock {
     const grant = await new IdleLock(this.#host, this.#path, asking.internals).tryAcquire(deadline);
     // Another caller of this process may have begun a tenure meanwhile. This grant is then not part of it.
     if (grant === undefined || this.#tenure !== undefined) return grant;
-    const tenure = this.#open(asking, nothing);
+    const tenure = this.#open(asking, deadline, nothing);
     return new Promise((resolve, reject) => {
       tenure.join({ mayWait: false, served: resolve, failed: reject });
       tenure.begin(grant);
@@ -80,19 +83,19 @@ export class StickyLock {
   }
 
   /** Opens a tenure. `stopQueueing` ends the wait of its znode. */
-  #open({ data }: StickyObject, stopQueueing: () => void): StickyTenure {
+  #open({ data }: StickyObject, deadline: Deadline, stopQueueing: () => void): StickyTenure {
     const ended = (): void => {
       if (this.#tenure === tenure) this.#tenure = undefined;
       this.#options.leave();
     };
-    const tenure = new StickyTenure({ ...this.#options, data }, { ended, stopQueueing });
+    const tenure = new StickyTenure({ ...this.#options, data, deadline }, { ended, stopQueueing });
     this.#options.use();
     this.#tenure = tenure;
     return tenure;
   }
 }
 
-export interface StickyLockOptions extends Omit<StickyTenureOptions, 'data'> {
+export interface StickyLockOptions extends Omit<StickyTenureOptions, 'data' | 'deadline'> {
   /** A tenure has begun. The lock is in use, even while no caller waits for it or holds it. */
   use(): void;
   /** The tenure has ended. */

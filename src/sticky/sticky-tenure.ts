@@ -1,5 +1,6 @@
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
+import type { Deadline } from '../support/deadline.js';
 import { Grant } from '../internals/grant.js';
 import { IdleFlag } from './idle-flag.js';
 import type { LockNode } from '../internals/lock-node.js';
@@ -25,6 +26,11 @@ export class StickyTenure {
     this.#options = options;
     this.#ended = ended;
     this.#state = { at: 'queueing', stop: stopQueueing };
+  }
+
+  /** The deadline of the acquire of the znode, which stands for the local waiters. */
+  get deadline(): Deadline {
+    return this.#options.deadline;
   }
 
   /** Once a remote waiter is known, later local callers must queue behind it. */
@@ -278,6 +284,7 @@ export interface StickyTenureOptions {
   /** The lock's znode. */
   readonly path: string;
   readonly data: () => Uint8Array;
+  readonly deadline: Deadline;
   readonly idleMs: number;
   readonly clock: Clock;
 }

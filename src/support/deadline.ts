@@ -19,6 +19,9 @@ export class Deadline<Of extends Caller = Caller> {
   readonly startedAt: number;
   /** The call on its tracing channel; undefined if nobody subscribed to that when it began. */
   traced: TracedOperation<TracingMessage> | undefined;
+  /** The call of this process that this one waits for, instead of asking the servers itself. */
+  follows: Deadline | undefined;
+  #progress: Progress = 'asking';
   #ends: Listeners<unknown> | undefined;
   #waiter: Waiter<never> | undefined;
   #stops: (() => void)[] | undefined;
@@ -53,6 +56,15 @@ export class Deadline<Of extends Caller = Caller> {
     if (!this.#end && this.#timeoutMs !== undefined && this.#caller.clock.now() - this.startedAt >= this.#timeoutMs)
       this.#expire(this.late());
     return this.#end !== undefined;
+  }
+
+  /** The progress of an acquire, for the reason of its timeout. */
+  get progress(): Progress {
+    return this.follows?.progress ?? this.#progress;
+  }
+
+  set progress(progress: Progress) {
+    this.#progress = progress;
   }
 
   /** True for the deadline of an acquire: its caller waits for a lock. */
@@ -169,6 +181,7 @@ export class Deadline<Of extends Caller = Caller> {
       subject: this.#subject,
       timeoutMs: this.#timeoutMs ?? 0,
       waitedMs,
+      progress: this.progress,
     });
   }
 
@@ -204,7 +217,16 @@ export interface LateCall<Of extends Caller> {
   readonly timeoutMs: number;
   /** Milliseconds since the call began. */
   readonly waitedMs: number;
+  readonly progress: Progress;
 }
+
+/**
+ * The progress of an acquire:
+ * - `asking`: it has not learnt its place in the queue;
+ * - `behind-others`: other participants were before it when it learnt its place;
+ * - `first`: nobody is before it, and its session must prove that it is alive.
+ */
+export type Progress = 'asking' | 'behind-others' | 'first';
 
 /** As {@link Deadline.wait}. Without a deadline it waits without a limit, for work in the background. */
 export function waitBefore<T>(

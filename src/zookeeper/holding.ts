@@ -5,6 +5,8 @@ export interface Holding {
   readonly heldSince: number;
   /** True for a hold that the application does not have: the turn and the first leases of a call that still waits. */
   readonly isInner: boolean;
+  /** True while a job or a lock context has this hold: it will be released. */
+  readonly isOfLiveJob: boolean;
   /** Marks the hold as lost. Calls no listener. */
   markLost(reason: SessionLoss): void;
   /** Tells the listeners that the hold is lost. */

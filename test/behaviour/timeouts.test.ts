@@ -7,6 +7,7 @@ import {
   lockContext,
   LockTimeoutError,
   type Hold,
+  type LockClient,
 } from '../../src/index.ts';
 import { sessionName } from '../../src/zookeeper/session.ts';
 import { queueReaches } from '../../lab/queue.ts';
@@ -14,6 +15,7 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { returnAll, semaphoreOf, setCount } from '../../lab/semaphores.ts';
 import { reached } from '../../lab/reached.ts';
 import { rejection, until } from '../../lab/until.ts';
+import { becomeQuiet } from './field/support.ts';
 
 /** The time in which a waiter learns its place in the queue, and a test does its steps. */
 const learnMs = 1_500;
@@ -288,8 +290,98 @@ describe('a timeout error', () => {
       // The caller does not await the result of a handler, so the wait may succeed.
       expect(await lockContext.bind(() => late(mutex.acquire({ timeoutMs: learnMs })))()).to.have.property(
         'reason',
-        'held-by-this-process',
+        'contention',
       );
+    });
+  });
+
+  it('names another job of this process that holds the lock as contention, and asks nobody to look for a bug', async () => {
+    const { mutex, client, path } = lab;
+    const semaphore = semaphoreOf(client, `${path}-semaphore`, 1);
+    const { readLock, writeLock } = new InterProcessReadWriteLock(client, `${path}-pair`);
+    for (const [holder, waiter] of [
+      [mutex, new InterProcessMutex(client, path)],
+      [semaphore, semaphore],
+      [readLock, writeLock],
+    ] as const) {
+      const job = holder.withLock(() => lab.sleep(2 * learnMs));
+      await lab.sleep(learnMs / 2);
+      const error = await late(waiter.acquire({ timeoutMs: learnMs / 2 }));
+      expect(error).to.include({ reason: 'contention' });
+      expect(error.holder?.pid).to.equal(process.pid);
+      expect(error.message)
+        .to.match(/: another job of this process holds (the lock|1 of 1 leases) since \S+ with \S+\. Wait longer/)
+        .and.not.to.contain('forgotten');
+      await job;
+    }
+    await lockContext.run(async () => {
+      await using hold = await mutex.acquire();
+      const other = new InterProcessMutex(client, path);
+      const error = await lockContext.bind(() => late(other.acquire({ timeoutMs: learnMs / 2 })))();
+      expect(error).to.include({ reason: 'contention', holder: error.holder });
+      expect(error.holder?.path).to.equal(hold.path);
+    });
+  });
+
+  it('of a sticky lock behind three other clients has the reason contention', async () => {
+    const sticky = new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 0 } });
+    const hold = await lab.theirs.acquire();
+    const others = [await contend(2), await contend(3)];
+    const calls = [learnMs, learnMs / 2].map((timeoutMs) => late(sticky.acquire({ timeoutMs })));
+    for (const error of await Promise.all(calls)) expect(error).to.include({ reason: 'contention', holder: undefined });
+    await hold.release();
+    for (const other of others) await (await other.hold).release();
+  });
+
+  describe('at a round trip of 400 ms claims no other participant', function () {
+    this.timeout(10_000_000);
+    const [roundTripMs, sessionTimeoutMs] = [400, 8_000];
+    let client: LockClient;
+    beforeEach(async () => (client = await lab.connect({ sessionTimeoutMs })));
+
+    it('before the answers about its place', async () => {
+      const { path } = lab;
+      const sticky = new InterProcessMutex(client, `${path}-sticky`, { sticky: { idleMs: 0 } });
+      const semaphore = semaphoreOf(client, `${path}-semaphore`, 1);
+      const pair = new InterProcessReadWriteLock(client, `${path}-pair`);
+      for (const lock of [new InterProcessMutex(client, path), sticky, semaphore, pair.readLock]) {
+        lab.proxy.roundTrip(roundTripMs);
+        const error = await late(lock.acquire({ timeoutMs: 1.25 * roundTripMs }));
+        expect(error).to.include({ reason: 'not-read', position: undefined, holder: undefined });
+        expect(error.message).to.contain('so the lock may be free');
+        lab.proxy.roundTrip(0);
+      }
+    });
+
+    it('while its session is not proven, and says so', async () => {
+      const mutex = new InterProcessMutex(client, lab.path);
+      await (await mutex.acquire()).release();
+      const reasons = new Set<string | undefined>();
+      for (let roundTrips = 1.25; roundTrips < 3; roundTrips += 0.5) {
+        await becomeQuiet(sessionTimeoutMs);
+        lab.proxy.roundTrip(roundTripMs);
+        const acquiring = mutex.acquire({ timeoutMs: roundTrips * roundTripMs });
+        const error = await acquiring.then(
+          (hold) => void hold.release(),
+          (failure: unknown) => failure as LockTimeoutError,
+        );
+        if (error) expect(error).to.include({ position: undefined, holder: undefined });
+        reasons.add(error?.reason);
+        lab.proxy.roundTrip(0);
+      }
+      expect([...reasons])
+        .to.include('not-proven')
+        .and.not.to.include('contention');
+    });
+
+    it('after its predecessor has left, before the next list', async () => {
+      const hold = await new InterProcessReadWriteLock(lab.other, lab.path).writeLock.acquire();
+      const { readLock } = new InterProcessReadWriteLock(client, lab.path);
+      const waiting = late(readLock.acquire({ timeoutMs: learnMs }));
+      await lab.sleep(learnMs - 1.25 * roundTripMs);
+      lab.proxy.roundTrip(roundTripMs);
+      await hold.release();
+      expect(await waiting).to.have.property('reason', 'not-read');
     });
   });
 

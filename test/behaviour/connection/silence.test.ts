@@ -89,8 +89,9 @@ describe('silence', () => {
   it('is noticed after a quarter of the session timeout while a lock is held', async () => {
     client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs: 4_000 });
     const { session } = client;
-    const [heldSince, isInner, nothing] = [0, false, (): void => undefined];
-    const holding = { path: '/', heldSince, isInner, markLost: nothing, tellLost: nothing, znodeDeleted: nothing };
+    const nothing = (): void => undefined;
+    const held = { path: '/', heldSince: 0, isInner: false, isOfLiveJob: false };
+    const holding = { ...held, markLost: nothing, tellLost: nothing, znodeDeleted: nothing };
     session.hold(holding);
     lab.proxy.silence();
     const askedAt = lab.now();
