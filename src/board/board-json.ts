@@ -1,4 +1,4 @@
-import { eventJson, lockJson, stateJson, type EventJson, type LockJson } from './lock-json.js';
+import { eventJson, lockJson, stateJson, type EventJson, type LockJson, type StateJson } from './lock-json.js';
 import type { LockBoard } from './lock-board.js';
 
 /** A board in JSON, as `zklock ls --json` and the console's `GET /api/locks` show it. */
@@ -6,12 +6,12 @@ export interface BoardJson {
   readonly root: string;
   /** By this machine's clock. */
   readonly at: string;
-  readonly state: { readonly is: 'reading' | 'live' | 'cut-off'; readonly since: string | null };
+  readonly state: StateJson;
   /** Sorted by path. */
   readonly locks: readonly LockJson[];
   /** The events of the last minutes, the oldest first. */
   readonly events: readonly EventJson[];
-  /** The znodes that the servers refused to show. */
+  /** The znodes that could not be read. */
   readonly unreadable: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export function boardJson(board: LockBoard, path?: string): BoardJson {
   return {
     root: board.root,
     at: new Date(board.nowMs).toISOString(),
-    state: stateJson(board.state),
+    state: stateJson(board),
     locks: views.sort((a, b) => (a.path < b.path ? -1 : 1)).map((view) => lockJson(view)),
     events: events.map(eventJson),
     unreadable: [...board.unreadable.keys()],

@@ -1,5 +1,5 @@
 import type { BoardEvent } from './board-event.js';
-import type { BoardState } from './lock-board.js';
+import type { BoardState, LockBoard } from './lock-board.js';
 import type { BoardLockKind, LockView } from './lock-view.js';
 import type { ParticipantZnode } from './participant-znode.js';
 
@@ -41,6 +41,13 @@ export interface ParticipantJson {
   readonly asked: 'revoke' | 'force' | null;
 }
 
+/** The state of a board in JSON. `incomplete`: some znodes could not be read. */
+export interface StateJson {
+  readonly is: BoardState['is'] | 'incomplete';
+  /** The time since which the board is cut off from the servers. */
+  readonly since: string | null;
+}
+
 /** An event in JSON. */
 export interface EventJson {
   readonly at: string;
@@ -78,7 +85,9 @@ export function eventJson({ atMs, path, type, from, to, duringOutage }: BoardEve
   return { at: isoOf(atMs), path, type, from: actorJson(from), to: actorJson(to), duringOutage };
 }
 
-export function stateJson(state: BoardState): { readonly is: BoardState['is']; readonly since: string | null } {
+/** A board is live only if every question has had an answer. */
+export function stateJson({ state, unreadable }: Pick<LockBoard, 'state' | 'unreadable'>): StateJson {
+  if (state.is === 'live' && unreadable.size > 0) return { is: 'incomplete', since: null };
   return { is: state.is, since: state.is === 'cut-off' ? isoOf(state.sinceMs) : null };
 }
 

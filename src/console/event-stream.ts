@@ -40,11 +40,11 @@ export class EventStream {
     for (const { response } of this.#pages) response.end();
   }
 
-  #changed({ locks, gone, events, state }: BoardChange): void {
+  #changed({ locks, gone, events }: BoardChange): void {
     if (this.#pages.size === 0) return;
     const change = {
       now: new Date().toISOString(),
-      state: stateJson(state),
+      state: stateJson(this.#board),
       locks: locks.map((view) => lockJson(view, mostParticipants)),
       gone,
       events: events.map(eventJson),
@@ -74,7 +74,7 @@ export class EventStream {
       now: new Date().toISOString(),
       root: this.#board.root,
       allowRevoke: this.#allowRevoke,
-      state: stateJson(this.#board.state),
+      state: stateJson(this.#board),
       locks: [...this.#board.locks.values()].map((view) => lockJson(view, mostParticipants)),
       events: this.#board.events.map(eventJson),
     });

@@ -1,5 +1,6 @@
 import { accountText } from '../client/access-rights.js';
 import type { CheckedClientOptions } from '../client/client-options.js';
+import { TooLongError } from '../zookeeper/frames.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { RequestFailedError } from './lock-errors.js';
 
@@ -48,6 +49,8 @@ export function refusalAdvice(options: CheckedClientOptions, error: ZooKeeperErr
     const why = error.cause instanceof Error ? error.cause.message : 'the server does not know the request';
     return `${why}. ZooKeeper 3.5 or later is needed, without a filter between the client and the servers`;
   }
+  if (error.cause instanceof TooLongError)
+    return `${error.cause.message}. Divide the lock at ${error.path}, or look for znodes there that do not belong to it`;
   if (error.is('EPHEMERAL_ON_LOCAL_SESSION'))
     return 'the servers give out local sessions, which cannot hold locks: set localSessionsUpgradingEnabled=true in their configuration';
   return undefined;

@@ -1,8 +1,17 @@
 /**
- * Four times the limit of ZooKeeper's own clients (`jute.maxbuffer`): the list of 70,000 waiters of a mutex. To read and
- * sort it blocks the event loop for about 100 ms, and a longer list would block it for longer.
+ * Eight times the limit of ZooKeeper's own clients (`jute.maxbuffer`): the list of 130,000 waiters of a mutex. To read
+ * and sort it blocks the event loop for about 200 ms, and a longer list would block it for longer.
  */
-export const longestFrame = 4 * 1024 * 1024;
+export const longestFrame = 8 * 1024 * 1024;
+
+/** The part of a longer frame that is read: its length, and the header that names the request. */
+const startBytes = 20;
+
+/**
+ * A longer frame is not skipped, because the connection would be busy with it for seconds. It is shorter than every
+ * frame whose length is in truth the start of another protocol.
+ */
+const longestSkipped = 128 * 1024 * 1024;
 
 /**
  * Cuts a socket's byte stream into ZooKeeper's frames: an int32 length, then that many bytes. Each connection has its
@@ -11,7 +20,9 @@ export const longestFrame = 4 * 1024 * 1024;
 export class FrameSplitter {
   #chunks: Buffer[] = [];
   #length = 0;
-  /** In bytes. A longer frame is refused as soon as its length is known. */
+  /** The bytes of a frame that is too long to be read and that are still to come. */
+  #toSkip = 0;
+  /** In bytes. */
   longest: number;
 
   constructor(longest = longestFrame) {
@@ -19,11 +30,15 @@ export class FrameSplitter {
   }
 
   /**
-   * The whole frames, including their length, that `chunk` completes.
+   * The whole frames, including their length, that `chunk` completes. Of a frame that is longer than `longest`, only
+   * the start, for {@link refuseCutOff}; the rest is not
+   * kept.
    *
    * @throws RangeError for a length that no server sends: the peer does not speak ZooKeeper's protocol
    */
-  *push(chunk: Buffer): Generator<Buffer> {
+  *push(received: Buffer): Generator<Buffer> {
+    const chunk = received.subarray(this.#skip(received.length));
+    if (chunk.length === 0) return;
     this.#chunks.push(chunk);
     this.#length += chunk.length;
     let wanted = this.#wanted();
@@ -38,11 +53,25 @@ export class FrameSplitter {
     this.#chunks = [];
     this.#length = 0;
     let at = 0;
-    while (bytes.length - at >= (wanted = this.#frameLength(bytes, at))) yield bytes.subarray(at, (at += wanted));
+    while (bytes.length - at >= (wanted = this.#frameLength(bytes, at))) {
+      const frame = bytes.subarray(at, (at += wanted));
+      if (isCutOff(frame)) {
+        this.#toSkip = 4 + frame.readInt32BE(0) - wanted;
+        at += this.#skip(bytes.length - at);
+      }
+      yield frame;
+    }
     if (at === bytes.length) return;
     bytes = bytes.subarray(at);
     this.#chunks = [bytes];
     this.#length = bytes.length;
+  }
+
+  /** Returns how many of the next `length` bytes belong to a frame that is not read. */
+  #skip(length: number): number {
+    const skipped = Math.min(this.#toSkip, length);
+    this.#toSkip -= skipped;
+    return skipped;
   }
 
   /** A peer that sends a long frame byte by byte must not cost the memory of a buffer for each byte. */
@@ -58,12 +87,32 @@ export class FrameSplitter {
     return this.#wanted();
   }
 
+  /** The bytes of the frame that are read. */
   #frameLength(bytes: Buffer, at = 0): number {
     if (bytes.length - at < 4) return 4;
     const length = bytes.readInt32BE(at);
-    if (length < 0 || length > this.longest)
-      throw new RangeError(`A frame of ${length} bytes is not ZooKeeper's${guessedFrom(bytes.subarray(at))}`);
-    return 4 + length;
+    if (length >= 0 && length <= this.longest) return 4 + length;
+    if (length > longestFrame && length <= longestSkipped && this.longest === longestFrame) return startBytes;
+    throw new RangeError(`A frame of ${length} bytes is not ZooKeeper's${guessedFrom(bytes.subarray(at))}`);
+  }
+}
+
+/** @throws TooLongError if the frame is longer than the longest that is read, so that `frame` is only its start */
+export function refuseCutOff(frame: Buffer): void {
+  if (isCutOff(frame)) throw new TooLongError(`${frame.readInt32BE(0)} bytes`, `${longestFrame} bytes`);
+}
+
+function isCutOff(frame: Buffer): boolean {
+  return frame.length < 4 + frame.readInt32BE(0);
+}
+
+/**
+ * An answer that the server has sent in full, and that is too long to be read. It fails its request alone, because the
+ * place of the next answer is known, and because a new connection would bring the same answer again.
+ */
+export class TooLongError extends RangeError {
+  constructor(length: string, most: string) {
+    super(`The answer has ${length}, and at most ${most} are read`);
   }
 }
 

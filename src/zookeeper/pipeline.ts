@@ -1,6 +1,7 @@
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { FlowWindow } from './flow-window.js';
+import { refuseCutOff, TooLongError } from './frames.js';
 import { ping, type Operation, type WatchEventType } from './operations.js';
 import { connectionLost, readReplyHeader, replyBodyAt, type Call, type Caller, type ReplyHeader } from './replies.js';
 import { RequestLanes } from './request-lanes.js';
@@ -238,8 +239,14 @@ export class Pipeline implements LinkUser {
     }
     let value: unknown;
     try {
+      refuseCutOff(frame);
       value = operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation)));
     } catch (unreadable) {
+      if (unreadable instanceof TooLongError) {
+        const { name, path } = operation;
+        caller.reject(new ZooKeeperError(marshallingError, name, path, { cause: unreadable }));
+        return;
+      }
       caller.reject(connectionLost(operation, unreadable));
       throw unreadable;
     }
@@ -363,6 +370,8 @@ const authFailedError = -115;
 const throttledError = -127;
 
 const unimplemented = -6;
+
+const marshallingError = -5;
 
 const firstPauseMs = 50;
 const longestPauseMs = 500;

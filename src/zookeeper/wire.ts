@@ -1,3 +1,5 @@
+import { TooLongError } from './frames.js';
+
 /**
  * ZooKeeper's record encoding (jute): big-endian numbers; strings and buffers with an int32 length, which is -1 for
  * null. One writer may write many frames, one behind the other.
@@ -193,8 +195,7 @@ export class Reader {
     // Each text takes at least four bytes. The count is checked first, because a list of 2^31 texts must fail before it
     // is begun.
     const count = this.#length(4);
-    if (count > mostTexts)
-      throw new RangeError(`A list of ${count} names is longer than ${mostTexts}, the longest that is read`);
+    if (count > mostTexts) throw new TooLongError(`${count} names`, `${mostTexts} names`);
     const values: string[] = [];
     for (let index = 0; index < count; index += 1) values.push(this.text());
     return values;
@@ -231,10 +232,10 @@ export class Reader {
 const noChroot = Buffer.alloc(0);
 
 /**
- * A frame of 4 MB may contain a million short names, and to read and sort them would block the event loop. The list of
- * the waiters of a lock reaches the limit of the frame first.
+ * A frame of 8 MB may contain two million short names, and to read and sort them would block the event loop. The list
+ * of the waiters of a lock reaches the limit of the frame at about the same number.
  */
-const mostTexts = 100_000;
+const mostTexts = 131_072;
 
 /** The part of a text of the server that an error shows, in bytes. */
 const longestShown = 200;

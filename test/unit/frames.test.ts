@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { FrameSplitter } from '../../src/zookeeper/frames.ts';
+import { FrameSplitter, longestFrame, refuseCutOff, TooLongError } from '../../src/zookeeper/frames.ts';
 
 const bodies = fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 12 });
 const cuts = fc.array(fc.nat(), { maxLength: 40 });
@@ -81,7 +81,7 @@ describe('FrameSplitter', () => {
   });
 
   it('throws for a length that no server sends, as soon as the length has arrived', () => {
-    const impossible = fc.oneof(fc.integer({ max: -1 }), fc.integer({ min: 4 * 1024 * 1024 + 1, max: 2 ** 31 - 1 }));
+    const impossible = fc.oneof(fc.integer({ max: -1 }), fc.integer({ min: 128 * 1024 * 1024 + 1, max: 2 ** 31 - 1 }));
     fc.assert(
       fc.property(impossible, cuts, (length, places) => {
         const bytes = Buffer.alloc(4);
@@ -92,6 +92,23 @@ describe('FrameSplitter', () => {
         );
       }),
     );
+  });
+
+  it('gives the start of a frame that is too long to be read, and the whole frames around it', () => {
+    const [before, long, after] = [10, longestFrame + 1, 20].map((length) => frame(Buffer.alloc(length, length)));
+    const stream = Buffer.concat([before, long, long, after] as Buffer[]);
+    for (const places of [
+      [],
+      [16, 17, 33, 34],
+      [20, long?.length ?? 0],
+      [14 + (long?.length ?? 0) + 3, stream.length - 1],
+    ]) {
+      const frames = split(new FrameSplitter(), cutAt(stream, places));
+      expect(frames.map((each) => each.length)).to.deep.equal([14, 20, 20, 24]);
+      expect(frames[3]).to.deep.equal(after);
+      expect(() => refuseCutOff(frames[1] as Buffer)).to.throw(TooLongError, `${longestFrame + 1} bytes`);
+      refuseCutOff(frames[3] as Buffer);
+    }
   });
 
   it('applies one limit to the first frame, and another one to later frames in the same chunk', () => {

@@ -2,9 +2,11 @@ import { boardJson } from '../../board/board-json.js';
 import { lockJson, type LockJson } from '../../board/lock-json.js';
 import type { LockBoard } from '../../board/lock-board.js';
 import { errorText } from '../../support/error-text.js';
+import { TooLongError } from '../../zookeeper/frames.js';
 import { lockPath } from '../../zookeeper/path.js';
 import type { connectionOptions, jsonOption } from '../connection.js';
 import { exitCodes } from '../exit-code.js';
+import { exitCodeOf } from '../failure.js';
 import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';
 import { lockHeader, lockRow, statusText, tableText } from './lock-table.js';
@@ -24,9 +26,8 @@ export function listLocks(args: ListArguments, io: Io): Promise<number> {
     if (args.options.json) io.stdout.write(`${JSON.stringify(content, null, 2)}\n`);
     else if (locks.length > 0)
       io.stdout.write(tableText([lockHeader, ...locks.map((lock) => lockRow(lock, Date.now()))]));
-    else io.stderr.write(`No locks below ${printable(root)}\n`);
-    warnOfUnreadable(open.board, io);
-    return exitCodes.success;
+    else if (open.board.unreadable.size === 0) io.stderr.write(`No locks below ${printable(root)}\n`);
+    return exitCodeOfBoard(open.board, io);
   });
 }
 
@@ -38,13 +39,13 @@ export function showStatus(args: ListArguments, io: Io): Promise<number> {
     const { board } = open;
     const view = board.locks.get(path);
     const lock = view ? lockJson(view) : undefined;
-    if (args.options.json) io.stdout.write(`${JSON.stringify(lock ?? freeLock(path), null, 2)}\n`);
+    const isFree = !lock && board.unreadable.size === 0;
+    if (args.options.json && (lock || isFree)) io.stdout.write(`${JSON.stringify(lock ?? freeLock(path), null, 2)}\n`);
     else if (lock) io.stdout.write(statusText(lock, Date.now()));
-    else io.stdout.write(`${printable(path)}: free, 0 waiting\n`);
+    else if (isFree) io.stdout.write(`${printable(path)}: free, 0 waiting\n`);
     if (!lock && board.locks.size > 0)
       io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);
-    warnOfUnreadable(board, io);
-    return exitCodes.success;
+    return exitCodeOfBoard(board, io);
   });
 }
 
@@ -53,11 +54,14 @@ function freeLock(path: string): Omit<LockJson, 'kind'> & { readonly kind: null 
   return { path, kind: null, state: 'free', holders: [], waiters: [], holderCount: 0, waiterCount: 0 };
 }
 
-function warnOfUnreadable({ unreadable }: LockBoard, io: Io): void {
+/** Names what is missing. Success only if nothing is. */
+function exitCodeOfBoard({ unreadable }: LockBoard, io: Io): number {
   const [first] = unreadable;
-  if (!first) return;
+  if (!first) return exitCodes.success;
   const [path, error] = first;
+  const why = error instanceof Error && error.cause instanceof TooLongError ? error.cause : error;
   io.stderr.write(
-    `Not shown, because the servers refused: ${unreadable.size} znodes, such as ${printable(path)}: ${errorText(error)}\n`,
+    `Not all is shown: ${unreadable.size} znodes could not be read, such as ${printable(path)}: ${errorText(why)}\n`,
   );
+  return exitCodeOf(error);
 }

@@ -32,7 +32,14 @@ function printEvents(board: LockBoard, io: Io, json: boolean): Promise<number> {
   const printState = (now: BoardState): void => {
     if (now.is === state) return;
     state = now.is;
-    if (json) print(JSON.stringify({ type: now.is, at: new Date().toISOString(), ...stateJson(now) }));
+    if (json)
+      print(
+        JSON.stringify({
+          type: now.is,
+          at: new Date().toISOString(),
+          ...stateJson({ state: now, unreadable: board.unreadable }),
+        }),
+      );
     else print(`${new Date().toISOString()} ${now.is === 'live' ? 'connected again' : 'cut off from ZooKeeper'}`);
   };
   for (const view of board.locks.values()) {

@@ -98,7 +98,12 @@ function showLink() {
       : is === 'cut-off'
         ? `The console is cut off from ZooKeeper${age}. What it shows may be old.`
         : '';
-  const states = { live: 'live', reading: 'reading …', 'cut-off': 'cut off from ZooKeeper' };
+  const states = {
+    live: 'live',
+    incomplete: 'some znodes cannot be read',
+    reading: 'reading …',
+    'cut-off': 'cut off from ZooKeeper',
+  };
   const state = document.getElementById('state');
   setText(state, link === 'up' ? states[is] : link === 'down' ? 'not connected' : 'connecting …');
   state.dataset.is = link === 'up' ? is : link;

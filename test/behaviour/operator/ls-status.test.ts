@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { InterProcessMutex } from '../../../src/index.ts';
 import { exists, setAcl } from './acl.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
+import { Writer } from '../../../src/zookeeper/wire.ts';
 import { until } from '../../../lab/until.ts';
 import { InProcess } from './in-process.ts';
 
@@ -69,6 +70,35 @@ describe('zklock ls and status', () => {
     await hold.release();
   });
 
+  it('claims nothing about znodes that it could not read, and fails', async () => {
+    const hold = await lab.theirs.acquire();
+    const parent = lab.path.slice(0, lab.path.lastIndexOf('/'));
+    const list = new Writer().long(1n).int(0).int(200_000).frame().subarray(4);
+    lab.proxy.on((frame) => {
+      if (frame.from !== 'server' || frame.op !== 'getChildren2' || frame.path !== lab.path) return undefined;
+      const names = Buffer.alloc(5 * 200_000);
+      for (let at = 0; at < names.length; at += 5) names.write('\0\0\0\u0001x', at, 'latin1');
+      const [length, xid] = [Buffer.alloc(4), Buffer.alloc(4)];
+      length.writeInt32BE(4 + list.length + names.length);
+      xid.writeInt32BE(frame.xid);
+      return { replaceWith: Buffer.concat([length, xid, list, names]) };
+    });
+    const run = async (...words: string[]) => {
+      const all = new InProcess(lab.proxy.connectString, words);
+      return { code: await all.ended, out: all.out, errors: all.errors };
+    };
+    const { code, out, errors } = await run('ls', parent);
+    expect({ code, out }).to.deep.equal({ code: 70, out: '' });
+    expect(errors).to.contain(
+      `Not all is shown: 1 znodes could not be read, such as ${lab.path}: The answer has 200000 names`,
+    );
+    expect(errors).not.to.contain('No locks');
+    const json = await run('ls', '--json', parent);
+    expect(json.code).to.equal(70);
+    expect(JSON.parse(json.out)).to.deep.include({ state: { is: 'incomplete', since: null }, unreadable: [lab.path] });
+    await hold.release();
+  });
+
   it('exit with 77 if the path may not be read', async () => {
     const hold = await lab.theirs.acquire();
     await setAcl(lab.other, lab.path, 30);
@@ -77,7 +107,7 @@ describe('zklock ls and status', () => {
     expect(errors).to.contain('cannot be read').and.to.contain('NO_AUTH');
     expect(await exists(lab.other, lab.path)).to.equal(true);
     const whole = await zklock('ls', '/');
-    expect(whole.code).to.equal(0);
+    expect(whole.code).to.equal(77);
     expect(whole.errors).to.contain(lab.path);
     await hold.release();
   });
