@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostName } from '../internals/local-address.js';
 import { latchDriver } from '../driver/latch-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
@@ -42,7 +42,7 @@ export interface CheckedElection {
 
 /** @throws TypeError or RangeError for a bad option */
 export function checkedElection(options: LeaderElectionOptions): CheckedElection {
-  const { id = `${hostname()}-${process.pid}`, protocol = 'latch' } = expectOptions('LeaderElection', options, [
+  const { id = `${hostName()}-${process.pid}`, protocol = 'latch' } = expectOptions('LeaderElection', options, [
     'id',
     'protocol',
   ]);

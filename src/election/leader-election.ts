@@ -97,8 +97,8 @@ export class LeaderElection {
    * the end of the term. `stop` aborts when the term is lost, and when `signal` aborts: pass it to what the job calls.
    *
    * With `requeue`, the candidate campaigns again, at the back of the queue, after each job that fulfils and after each
-   * loss. A lost term's job must settle first. So the call rejects in the end: with the signal's reason, or with an
-   * error of the job that is not the loss itself.
+   * loss. A lost term's job must settle first; if it fails, the logger gets its error. So the call rejects in the end:
+   * with the signal's reason, or with the error of a job whose term was not lost.
    *
    * @param job the work of the leader
    * @returns what `job` returned; nothing with `requeue`
@@ -127,7 +127,12 @@ export class LeaderElection {
       } catch (error) {
         const { signal } = campaign;
         if (signal?.aborted && isAbortedBy(signal.reason, error)) throw signal.reason;
-        if (!requeue || term.loss === undefined || error !== term.loss) throw error;
+        if (!requeue || term.loss === undefined) throw error;
+        if (error !== term.loss)
+          this.#host.report.warn(
+            `The job of a lost term of ${this.#path} failed; the candidate campaigns again`,
+            error,
+          );
       } finally {
         stopping.dispose();
       }

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostName } from './local-address.js';
 import type { Holding } from '../zookeeper/holding.js';
 import { sessionName, type Session } from '../zookeeper/session.js';
 import type { Watched } from '../zookeeper/watches.js';
@@ -43,7 +43,7 @@ export function ownHolder(session: Session, { path, heldSince }: Holding): Known
   return {
     path,
     sessionId: sessionName(session.id),
-    host: hostname(),
+    host: hostName(),
     pid: process.pid,
     heldSince: new Date(heldSince),
     queuedSince: undefined,

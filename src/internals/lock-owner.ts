@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostName } from './local-address.js';
 
 /** The process that holds a lock, or waits for it. */
 export interface LockOwner {
@@ -12,12 +12,12 @@ export interface LockOwner {
 
 /** This process, in a session. */
 export function thisOwner(sessionId: string): LockOwner {
-  return { host: hostname(), pid: process.pid, sessionId };
+  return { host: hostName(), pid: process.pid, sessionId };
 }
 
 /** The data that names the owner of a znode. It is JSON, so that programs in every language can read it. */
 export function ownerData(): Buffer {
-  return Buffer.from(JSON.stringify({ host: hostname(), pid: process.pid }));
+  return Buffer.from(JSON.stringify({ host: hostName(), pid: process.pid }));
 }
 
 /** The owner in the data, if {@link ownerData} wrote the data; else undefined. */

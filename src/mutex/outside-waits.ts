@@ -1,6 +1,8 @@
 import type { LockHost } from '../client/lock-host.js';
+import { noLog } from '../client/logger.js';
 import type { CancelTimer } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
+import { warnOf } from '../support/no-context.js';
 import type { Hold } from './hold.js';
 
 /**
@@ -67,12 +69,13 @@ export class OutsideWaits {
     }
     this.#warnings += 1;
     if (this.#warnings > mostWarnings) return;
-    this.#host.report.warn(
+    const text =
       `An acquire() of the lock ${path} has waited for a second for a hold of this process. Both were called outside of every lock context, where ` +
-        'each acquire() is an owner of its own: if one flow of code called both, it waits for itself without end. Release the first hold, or use withLock or lockContext.run, inside of which ' +
-        `acquire() re-enters. ${this.#places(hold, oldest)}`,
-      undefined,
-    );
+      'each acquire() is an owner of its own: if one flow of code called both, it waits for itself without end. Release the first hold, or use withLock or lockContext.run, inside of which ' +
+      `acquire() re-enters. ${this.#places(hold, oldest)}`;
+    this.#host.report.warn(text, undefined);
+    // Without a logger, nobody might notice.
+    if (this.#host.options.log === noLog) warnOf(`zookeeper-fair-lock: ${text}`);
   }
 
   #places({ calledAt }: Hold, oldest: Deadline): string {

@@ -1,4 +1,5 @@
 import { NotOwnedError, type LockLostError } from '../internals/lock-errors.js';
+import type { LockHost } from '../client/lock-host.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 
 /**
@@ -17,6 +18,8 @@ export function withHold<T>(hold: Releasable, path: string, job: () => T | Promi
 interface Releasable {
   release(): Promise<ReleaseOutcome>;
   readonly loss: LockLostError | undefined;
+  /** Undefined for the hold of several locks. */
+  readonly keeper?: { readonly lock: { readonly host: LockHost } };
   /** Accepts one listener at most. */
   onExpired(listener: (error: LockLostError) => void): void;
 }
@@ -29,11 +32,26 @@ export async function untilReleased<T>(hold: Releasable, path: string, job: () =
   } catch (error) {
     // If the release fails too, its error must not hide the error of the job.
     await hold.release().catch(() => undefined);
-    throw hold.loss !== undefined && isAbortedBy(hold.loss, error) ? hold.loss : error;
+    const { loss } = hold;
+    if (loss === undefined) throw error;
+    if (isAbortedBy(loss, error)) throw loss;
+    if (error !== loss) noteLoss(error, loss, hold, path);
+    throw error;
   }
   if ((await hold.release()) === 'lost') throw hold.loss ?? new NotOwnedError(path);
   refuseOutliving(result);
   return result;
+}
+
+/**
+ * The job's own error stays, and shows the loss beside it: a caller that tries again must know that another holder may
+ * have worked at the same time. The property `lockLost` has the loss, and `cause` as well if the error has no cause.
+ */
+function noteLoss(error: unknown, loss: LockLostError, { keeper }: Releasable, path: string): void {
+  keeper?.lock.host.report.warn(`A job under ${path} failed after its lock was lost (${loss.reason})`, error);
+  if (!(error instanceof Error) || !Object.isExtensible(error)) return;
+  if (error.cause === undefined) error.cause = loss;
+  Object.defineProperty(error, 'lockLost', { value: loss, configurable: true });
 }
 
 /**

@@ -74,13 +74,19 @@ export class Prover {
     if (value.is === 'refused') refused(value.errors);
   }
 
-  /** At most a hundred holds. The next proof checks the next hundred. */
+  /** At most a hundred holds, and fewer if their paths are long. The next proof checks the next ones. */
   #nextToCheck(): Holding[] {
     const all = [...this.#options.holdings];
     const from = this.#checkedUpTo < all.length ? this.#checkedUpTo : 0;
-    const some = all.slice(from, from + mostChecks);
-    this.#checkedUpTo = from + some.length;
-    return some;
+    let to = from;
+    let bytes = 0;
+    for (const { path } of all.slice(from, from + mostChecks)) {
+      bytes += this.#options.chrootBytes + Buffer.byteLength(path);
+      if (bytes > mostBytes && to > from) break;
+      to += 1;
+    }
+    this.#checkedUpTo = to;
+    return all.slice(from, to);
   }
 }
 
@@ -92,12 +98,17 @@ export interface Checked {
 
 interface ProverOptions {
   readonly holdings: ReadonlySet<Holding>;
+  /** The length of the prefix of every path on the servers. */
+  readonly chrootBytes: number;
   readonly request: <T>(operation: Operation<T>) => Promise<Reply<T>>;
   /** Requests were sent just now. */
   readonly sent: () => void;
 }
 
 const mostChecks = 100;
+
+/** The server closes the connection of a request that is longer than its `jute.maxbuffer`, 1 MB. */
+const mostBytes = 500_000;
 
 function nothing(): void {
   // Only the time of the answer counts.

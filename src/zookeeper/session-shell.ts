@@ -46,6 +46,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
     this.#prover = new Prover({
       holdings: session.holdings,
       request: (operation) => this.connection.send(operation),
+      chrootBytes: Buffer.byteLength(options.chroot),
       sent: () => this.feed({ is: 'sent', ...this.owed }),
     });
   }

@@ -62,6 +62,24 @@ describe('the log of a client', () => {
       for (const next of [waiting, another]) await (await next).release();
     });
 
+    it('is a warning of the process if the client has no logger, because nobody else might notice', async () => {
+      const warnings: string[] = [];
+      const listen = ({ message }: Error): void => void warnings.push(message);
+      process.on('warning', listen);
+      try {
+        const mutex = new InterProcessMutex(await lab.connect(), lab.path);
+        const hold = await mutex.acquire();
+        const waiting = mutex.acquire();
+        await afterTheWarningTime();
+        await hold.release();
+        await (await waiting).release();
+      } finally {
+        process.off('warning', listen);
+      }
+      expect(warnings).to.have.length(1);
+      expect(warnings[0]).to.contain(`An acquire() of the lock ${lab.path} has waited for a second`);
+    });
+
     it('names both places with `debug`', async () => {
       const mutex = await locksOf(true);
       const hold = await forgetful(mutex);

@@ -173,6 +173,26 @@ describe('an election', () => {
       expect(terms.map(({ path }) => path.slice(-1))).to.deep.equal(['0', '1']);
     });
 
+    it('with requeue leads again after a lost term whose job has failed with an error of its own', async () => {
+      const warnings: string[] = [];
+      const logger = { warn: (_details: object, text: string) => void warnings.push(text) };
+      const client = await lab.connect({ logger });
+      const fault = new Error('the database refused a stale leader');
+      let terms = 0;
+      const leading = new LeaderElection(client, lab.path).lead(
+        async (term, stop) => {
+          terms += 1;
+          if (terms === 2) throw new Error('of a term that is held');
+          await lab.observer.remove(term.path);
+          await aborted(stop);
+          throw fault;
+        },
+        { requeue: true },
+      );
+      expect((await rejection(leading)).message).to.equal('of a term that is held');
+      expect(warnings.join('\n')).to.contain('the database refused a stale leader');
+    });
+
     it('without requeue rejects with the loss', async () => {
       const leading = ours().lead(async (term, stop) => {
         await lab.observer.remove(term.path);

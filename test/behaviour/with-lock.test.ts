@@ -76,13 +76,31 @@ describe('withLock', () => {
     });
   }
 
-  it('rejects with the error of its job, even if the hold was lost', async () => {
+  it('rejects with the error of its job, even if the hold was lost, and the error shows the loss', async () => {
     const { mutex, observer } = lab;
-    const running = mutex.withLock(async (hold) => {
-      await takeAway(hold, observer);
-      throw failure;
-    });
-    expect(await rejection(running)).to.equal(failure);
+    const cause = new Error('a cause of its own');
+    for (const [thrown, causeOfLoss] of [
+      [new Error('the job failed'), true],
+      [new Error('the job failed', { cause }), false],
+      [Object.freeze(new Error('frozen')), undefined],
+      [7, undefined],
+    ] as const) {
+      let lost: Hold | undefined;
+      const running = mutex.withLock(async (hold) => {
+        lost = hold;
+        await takeAway(hold, observer);
+        throw thrown as Error;
+      });
+      const error = await rejection(running);
+      expect(error).to.equal(thrown);
+      if (causeOfLoss === undefined) continue;
+      const loss: unknown = lost?.signal.reason;
+      expect(error).to.have.property('lockLost', loss);
+      expect(loss).to.be.instanceOf(LockLostError);
+      expect(error.cause).to.equal(causeOfLoss ? loss : cause);
+    }
+    await rejection(mutex.withLock(failLater));
+    expect(failure).not.to.have.property('lockLost');
   });
 
   it('rejects with the error of its job, even if the client was closed', async () => {

@@ -4,14 +4,15 @@ import os, { type NetworkInterfaceInfo } from 'node:os';
 import type { LockHost } from '../../src/client/lock-host.ts';
 import { DefaultData } from '../../src/internals/default-data.ts';
 import { localAddress } from '../../src/internals/local-address.ts';
+import { ownerData, ownerIn, thisOwner } from '../../src/internals/lock-owner.ts';
 import { Companions } from '../../src/support/companions.ts';
 
 describe('the address that a lock writes into its znode', () => {
-  const { networkInterfaces } = os;
+  const { networkInterfaces, hostname } = os;
   const localAddressBefore = localAddress();
 
   afterEach(() => {
-    os.networkInterfaces = networkInterfaces;
+    Object.assign(os, { networkInterfaces, hostname });
     syncBuiltinESMExports();
   });
 
@@ -41,6 +42,16 @@ describe('the address that a lock writes into its znode', () => {
   it('is 127.0.0.1 if no other machine can reach this one', () => {
     expect(on(['::1', 'IPv6', 'internal'])).to.equal('127.0.0.1');
     expect(on()).to.equal('127.0.0.1');
+  });
+
+  it('fails no lock on a host that refuses the system calls', () => {
+    const refuse = (): never => {
+      throw new Error('uv_interface_addresses returned Unknown system error 13');
+    };
+    Object.assign(os, { networkInterfaces: refuse, hostname: refuse });
+    syncBuiltinESMExports();
+    expect([localAddress(), thisOwner('0x1').host]).to.deep.equal(['127.0.0.1', 'localhost']);
+    expect(ownerIn(ownerData(), '0x1')).to.deep.equal(thisOwner('0x1'));
   });
 
   it('is read once for each client, because the system calls take longer than a lock object does', () => {

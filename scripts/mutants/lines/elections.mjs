@@ -58,4 +58,11 @@ export const mutants = [
     replace: '',
     tests: tests('behaviour/election', 'goes on in the next session'),
   },
+  {
+    name: 'a candidate leaves the election after the job of a lost term has failed',
+    file: 'src/election/leader-election.ts',
+    find: 'if (!requeue || term.loss === undefined) throw error;',
+    replace: 'if (!requeue || term.loss === undefined || error !== term.loss) throw error;',
+    tests: tests('behaviour/election', 'whose job has failed with an error of its own'),
+  },
 ];

@@ -142,4 +142,18 @@ export const mutants = [
     replace: '',
     tests: tests('properties/sleepless-time', 'adds nothing where the uptime is fine'),
   },
+  {
+    name: 'a host that refuses to list its interfaces has no locks',
+    file: 'src/internals/local-address.ts',
+    find: '    return call();\n  } catch {\n    return otherwise;\n  }',
+    replace: '    return call();\n  } finally {\n    void otherwise;\n  }',
+    tests: tests('unit/local-address', 'fails no lock on a host'),
+  },
+  {
+    name: 'an acquire that waits for itself is silent without a logger',
+    file: 'src/mutex/outside-waits.ts',
+    find: 'if (this.#host.options.log === noLog) warnOf(`zookeeper-fair-lock: ${text}`);',
+    replace: '',
+    tests: tests('behaviour/debug', 'is a warning of the process'),
+  },
 ];

@@ -298,4 +298,11 @@ export const mutants = [
     replace: 'if (request !== undefined) taken.push(request.call);',
     tests: tests('behaviour/connection/attach', 'without an answer to the writes in flight'),
   },
+  {
+    name: 'a proof of long paths is longer than what a server accepts',
+    file: 'src/zookeeper/prover.ts',
+    find: 'if (bytes > mostBytes && to > from) break;',
+    replace: '',
+    tests: tests('unit/prover', 'no longer than half'),
+  },
 ];

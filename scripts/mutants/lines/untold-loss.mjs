@@ -72,4 +72,11 @@ export const mutants = [
     replace: 'if (isAnswered) written(isAnswered);',
     tests: tests('behaviour/races', 'one heartbeat that is answered with an error'),
   },
+  {
+    name: 'a retry loop cannot see that the lock was lost while its job failed',
+    file: 'src/mutex/with-hold.ts',
+    find: 'if (error !== loss) noteLoss(error, loss, hold, path);',
+    replace: '',
+    tests: tests('behaviour/with-lock', 'and the error shows the loss'),
+  },
 ];

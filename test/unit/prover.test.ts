@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import type { Holding } from '../../src/zookeeper/holding.ts';
+import type { Operation } from '../../src/zookeeper/operations.ts';
+import { Prover } from '../../src/zookeeper/prover.ts';
+import type { Reply } from '../../src/zookeeper/replies.ts';
+import { Writer } from '../../src/zookeeper/wire.ts';
+
+describe('the checks of a proof', () => {
+  /** The sizes of the checks of so many proofs, in bytes, for holds with paths of this length. */
+  const sizes = async (holds: number, pathBytes: number, proofs: number): Promise<number[]> => {
+    const found: number[] = [];
+    const path = (index: number): string => `/${String(index).padStart(pathBytes - 1, 'x')}`;
+    const prover = new Prover({
+      holdings: new Set(Array.from({ length: holds }, (_, index) => ({ path: path(index) }) as Holding)),
+      chrootBytes: 0,
+      sent: () => undefined,
+      request: <T>(operation: Operation<T>) => {
+        const to = new Writer();
+        operation.write(to);
+        if (operation.name === 'multi') found.push(to.frame().length);
+        return Promise.resolve({ value: { is: 'done' } } as unknown as Reply<T>);
+      },
+    });
+    for (let proof = 0; proof < proofs; proof += 1) await prover.prove(() => undefined);
+    return found;
+  };
+
+  it('are of a hundred holds, in turn', async () => {
+    const [first = 0, second = 0, third = 0] = await sizes(250, 60, 3);
+    expect([first, second]).to.deep.equal([first, first]);
+    expect(third).to.be.below(0.6 * first);
+  });
+
+  it('are no longer than half of what a server accepts, for the longest paths, and reach all of them', async () => {
+    const found = await sizes(100, 8_192, 2);
+    expect(Math.max(...found)).to.be.below(520_000);
+    expect(found.reduce((sum, bytes) => sum + bytes)).to.be.above(100 * 8_192);
+  });
+});
