@@ -1,4 +1,5 @@
 import { errorText } from '../support/error-text.js';
+import { printableLines } from '../support/printable.js';
 import type { Io } from './io.js';
 import { UsageError } from './usage-error.js';
 import type { Verb } from './verb.js';
@@ -32,7 +33,7 @@ export async function fail(io: Io, program: string, error: unknown): Promise<num
   const { exitCodeOf } = await import('./failure.js');
   const code = exitCodeOf(error);
   const advice = error instanceof UsageError ? `\nTry: ${program} --help` : '';
-  io.stderr.write(`${program}: ${errorText(error)}${advice}\n`);
+  io.stderr.write(`${program}: ${printableLines(errorText(error))}${advice}\n`);
   return code;
 }
 

@@ -6,7 +6,7 @@ import { exitCodes } from './exit-code.js';
 import { holderOf } from './holder-of.js';
 import type { Io } from './io.js';
 import { openBoard } from './observe/open-board.js';
-import { printable } from './observe/printable.js';
+import { printable, printableJson } from '../support/printable.js';
 import { unlessUnanswered } from './observe/unanswered.js';
 import type { Arguments } from './verb.js';
 
@@ -46,7 +46,7 @@ function withHolder(
     const { client, board } = open;
     const znode = await holderOf(client.host, board, path);
     const done = znode === undefined ? 'free' : await act(client, znode).catch(unlessGone);
-    if (args.options.json) io.stdout.write(`${JSON.stringify({ path, znode, done })}\n`);
+    if (args.options.json) io.stdout.write(`${printableJson({ path, znode, done })}\n`);
     else if (znode !== undefined) io.stdout.write(`${done} ${printable(znode)}\n`);
     if (znode === undefined && !board.locks.has(path) && board.locks.size > 0)
       io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);

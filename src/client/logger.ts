@@ -1,4 +1,5 @@
 import { tellApplication } from '../support/no-context.js';
+import { printableLines } from '../support/printable.js';
 import { expected, expectMethod } from '../support/validate.js';
 import { redaction } from './redaction.js';
 
@@ -64,7 +65,7 @@ export function checkedLog(logger: Logger | undefined, secrets: readonly string[
   const at =
     (level: LogLevel) =>
     (message: string, details: LogDetails = {}): void => {
-      const text = redacted(message);
+      const text = printableLines(redacted(message));
       const safe = redacted(details);
       // The result is passed on, because a method may be async.
       tellApplication((): unknown =>

@@ -4,6 +4,7 @@ import { sessionName, type Session } from '../zookeeper/session.js';
 import type { Watched } from '../zookeeper/watches.js';
 import { withoutMark } from './idle-mark.js';
 import { ownerIn } from './lock-owner.js';
+import { markIn } from './mark.js';
 import type { KnownHolder } from './timeout-text.js';
 
 /** The owner of a znode, as a waiter read it in order to watch the znode. */
@@ -80,7 +81,8 @@ function whoSays(data: Buffer): SeenHolder['said'] {
   const said = withoutMark(data);
   const owner = ownerIn(said, '');
   if (owner) return { host: owner.host, pid: owner.pid };
-  const text = said.length <= longestHost ? said.toString('latin1') : '';
+  const isName = said.length <= longestHost && markIn(said) === undefined;
+  const text = isName ? said.toString('latin1') : '';
   return { host: /^[\w.:%-]+$/.test(text) ? text : undefined, pid: undefined };
 }
 

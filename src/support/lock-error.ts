@@ -1,3 +1,4 @@
+import { printableLines } from './printable.js';
 import { jsonOf, jsonOfValue } from './shown.js';
 
 /**
@@ -12,7 +13,7 @@ export class LockError extends Error {
   readonly code: LockErrorCode;
 
   constructor(code: LockErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(printableLines(message), options);
     this.code = code;
     Object.defineProperty(this, brand, { value: true });
   }

@@ -1,3 +1,5 @@
+import { printableLines } from '../support/printable.js';
+
 /**
  * The error code of a ZooKeeper server's answer, or `CONNECTION_LOSS` if the connection ended before the answer. It is
  * the `cause` of the errors that this library rejects with.
@@ -21,7 +23,7 @@ export class ZooKeeperError extends Error {
 
   constructor(number: number, operation: string, path: string, options?: ErrorOptions) {
     const code = names[number] ?? 'UNKNOWN';
-    super(`${code} (${number}) from ${operation} ${path}`, options);
+    super(printableLines(`${code} (${number}) from ${operation} ${path}`), options);
     this.number = number;
     this.code = code;
     this.operation = operation;

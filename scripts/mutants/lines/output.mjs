@@ -9,4 +9,25 @@ export const mutants = [
     replace: 'return { ...this.#source.options, hosts: describeHosts({ hosts }), chroot',
     tests: tests('behaviour/shown', 'are texts without bigints, internals or credentials'),
   },
+  {
+    name: 'an error carries control characters of other clients to the terminal',
+    file: 'src/support/lock-error.ts',
+    find: 'super(printableLines(message), options);',
+    replace: 'super(message, options);',
+    tests: tests('unit/board/printable', 'is so in errors'),
+  },
+  {
+    name: 'JSON carries control characters of other clients to the terminal',
+    file: 'src/support/printable.ts',
+    find: 'return printableLines(JSON.stringify(value, null, indent));',
+    replace: 'return JSON.stringify(value, null, indent);',
+    tests: tests('unit/board/printable', 'keeps lines and JSON'),
+  },
+  {
+    name: 'a mark is shown as the name of the holder',
+    file: 'src/internals/known-holder.ts',
+    find: ' && markIn(said) === undefined',
+    replace: '',
+    tests: tests('behaviour/operator/ls-status', 'never show a request to release as a name'),
+  },
 ];

@@ -10,7 +10,7 @@ import { errorText } from '../../support/error-text.js';
 import { tlsOf } from '../tls-files.js';
 import { UsageError } from '../usage-error.js';
 import type { Arguments } from '../verb.js';
-import { printable } from '../observe/printable.js';
+import { printable } from '../../support/printable.js';
 import { ClientChecks } from './client-facts.js';
 import { fail, ok, type Finding } from './finding.js';
 import { secondConnection } from './second-connection.js';

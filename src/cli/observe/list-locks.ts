@@ -11,7 +11,7 @@ import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';
 import { lockHeader, lockRow, statusText, tableText } from './lock-table.js';
 import { openBoard } from './open-board.js';
-import { printable } from './printable.js';
+import { printable, printableJson } from '../../support/printable.js';
 import { unlessUnanswered } from './unanswered.js';
 
 type ListArguments = Arguments<typeof connectionOptions & { readonly json: typeof jsonOption }>;
@@ -23,7 +23,7 @@ export function listLocks(args: ListArguments, io: Io): Promise<number> {
     await using open = await openBoard(args, root, io);
     const content = boardJson(open.board);
     const { locks } = content;
-    if (args.options.json) io.stdout.write(`${JSON.stringify(content, null, 2)}\n`);
+    if (args.options.json) io.stdout.write(`${printableJson(content, 2)}\n`);
     else if (locks.length > 0)
       io.stdout.write(tableText([lockHeader, ...locks.map((lock) => lockRow(lock, Date.now()))]));
     else if (open.board.unreadable.size === 0) io.stderr.write(`No locks below ${printable(root)}\n`);
@@ -40,7 +40,7 @@ export function showStatus(args: ListArguments, io: Io): Promise<number> {
     const view = board.locks.get(path);
     const lock = view ? lockJson(view) : undefined;
     const isFree = !lock && board.unreadable.size === 0;
-    if (args.options.json && (lock || isFree)) io.stdout.write(`${JSON.stringify(lock ?? freeLock(path), null, 2)}\n`);
+    if (args.options.json && (lock || isFree)) io.stdout.write(`${printableJson(lock ?? freeLock(path), 2)}\n`);
     else if (lock) io.stdout.write(statusText(lock, Date.now()));
     else if (isFree) io.stdout.write(`${printable(path)}: free, 0 waiting\n`);
     if (!lock && board.locks.size > 0)

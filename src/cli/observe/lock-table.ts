@@ -1,5 +1,6 @@
 import type { ActorJson, EventJson, LockJson, ParticipantJson } from '../../board/lock-json.js';
-import { ageText, printable } from './printable.js';
+import { printable } from '../../support/printable.js';
+import { ageText } from './column.js';
 
 /** One line of the table of locks. */
 export interface LockRow {
@@ -27,7 +28,7 @@ export function lockRow(lock: LockJson, nowMs: number): LockRow {
     path: printable(lock.path),
     kind: lock.kind,
     state: lock.state,
-    holder: first ? `${whoText(first)}${others > 0 ? ` and ${others} more` : ''}` : '-',
+    holder: first ? `${whoText(first)}${askedText(first)}${others > 0 ? ` and ${others} more` : ''}` : '-',
     since: first ? sinceText(first, nowMs) : '-',
     waiting: String(lock.waiterCount),
   };
@@ -71,6 +72,10 @@ export function whoText({ host, pid, sessionId, data }: Omit<ActorJson, 'path'>)
 /** `≤`: the grant was not seen, so the holder's time in the queue may be part of the age. */
 export function sinceText({ heldSince, queuedAt }: ParticipantJson, nowMs: number): string {
   return heldSince === null ? `≤ ${ageText(nowMs - Date.parse(queuedAt))}` : ageText(nowMs - Date.parse(heldSince));
+}
+
+function askedText({ asked }: ParticipantJson): string {
+  return asked === null ? '' : ', asked to release';
 }
 
 function actorText(actor: ActorJson): string {

@@ -3,7 +3,8 @@ import { eventJson, type LockJson } from '../../board/lock-json.js';
 import type { BoardState } from '../../board/lock-board.js';
 import type { LockView } from '../../board/lock-view.js';
 import { eventText, lockHeader, lockRow, type LockRow } from './lock-table.js';
-import { ageText, fitted, printable } from './printable.js';
+import { printable } from '../../support/printable.js';
+import { ageText, fitted } from './column.js';
 
 /** The orders that the key s goes through. */
 export type Order = 'path' | 'waiters' | 'change';

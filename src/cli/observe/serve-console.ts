@@ -6,7 +6,7 @@ import type { Io } from '../io.js';
 import { UsageError } from '../usage-error.js';
 import type { Arguments, OptionDescription } from '../verb.js';
 import { openBoard } from './open-board.js';
-import { printable } from './printable.js';
+import { printable } from '../../support/printable.js';
 import { unlessUnanswered } from './unanswered.js';
 
 type ConsoleArguments = Arguments<

@@ -6,7 +6,7 @@ import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';
 import { eventText } from './lock-table.js';
 import { openBoard } from './open-board.js';
-import { printable } from './printable.js';
+import { printable, printableJson } from '../../support/printable.js';
 import { showScreen } from './screen.js';
 import { unlessUnanswered } from './unanswered.js';
 
@@ -34,7 +34,7 @@ function printEvents(board: LockBoard, io: Io, json: boolean): Promise<number> {
     state = now.is;
     if (json)
       print(
-        JSON.stringify({
+        printableJson({
           type: now.is,
           at: new Date().toISOString(),
           ...stateJson({ state: now, unreadable: board.unreadable }),
@@ -44,7 +44,7 @@ function printEvents(board: LockBoard, io: Io, json: boolean): Promise<number> {
   };
   for (const view of board.locks.values()) {
     const lock = lockJson(view);
-    if (json) print(JSON.stringify({ type: 'lock', at: new Date().toISOString(), lock }));
+    if (json) print(printableJson({ type: 'lock', at: new Date().toISOString(), lock }));
     else
       print(`${new Date().toISOString()} ${lock.state.padEnd(11)} ${printable(lock.path)} ${lock.waiterCount} waiting`);
   }
@@ -52,7 +52,7 @@ function printEvents(board: LockBoard, io: Io, json: boolean): Promise<number> {
     const stops = [
       board.onChange((change) => {
         printState(change.state);
-        for (const event of change.events) print(json ? JSON.stringify(eventJson(event)) : eventText(eventJson(event)));
+        for (const event of change.events) print(json ? printableJson(eventJson(event)) : eventText(eventJson(event)));
       }),
       ...(['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) =>
         io.onSignal(signal, () => end(exitCodeOfSignal(signal))),

@@ -1,3 +1,4 @@
+import { printableLines } from '../../support/printable.js';
 import type { Io, Output } from '../io.js';
 
 /** An event of `zklock run`. Times are in milliseconds. */
@@ -40,7 +41,7 @@ export class Report {
   }
 
   #write(line: string): void {
-    this.#stderr.write(`${line}\n`);
+    this.#stderr.write(`${printableLines(line)}\n`);
   }
 }
 

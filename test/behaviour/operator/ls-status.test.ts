@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { InterProcessMutex } from '../../../src/index.ts';
+import { InterProcessMutex, revoke } from '../../../src/index.ts';
 import { exists, setAcl } from './acl.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { Writer } from '../../../src/zookeeper/wire.ts';
-import { until } from '../../../lab/until.ts';
+import { rejection, until } from '../../../lab/until.ts';
 import { InProcess } from './in-process.ts';
 
 describe('zklock ls and status', () => {
@@ -67,6 +67,24 @@ describe('zklock ls and status', () => {
     const hold = await lab.theirs.acquire({ data: Buffer.from('\u001b[2Jevil\nline') });
     const [{ out: listed }, { out: status }] = [await zklock('ls', '/'), await zklock('status', lab.path)];
     for (const text of [listed, status]) expect(text).to.contain('\\u001b[2Jevil\\u000aline');
+    await hold.release();
+    const other = await lab.theirs.acquire({ data: Buffer.from('\u009b2Jevil\u202e') });
+    for (const verb of ['ls', 'status'])
+      expect((await zklock(verb, '--json', lab.path)).out).to.contain('\\u009b2Jevil\\u202e');
+    await other.release();
+  });
+
+  it('never show a request to release as a name', async () => {
+    const hold = await lab.theirs.acquire();
+    await revoke(lab.other, hold.path);
+    const [{ out: listed }, { out: status }] = [await zklock('ls', lab.path), await zklock('status', lab.path)];
+    for (const text of [listed, status])
+      expect(text)
+        .to.contain('asked to release')
+        .and.to.contain(`session ${lab.other.health().sessionId ?? ''}`)
+        .and.not.to.contain('REVOKE');
+    const error = await rejection(lab.mutex.acquire({ timeoutMs: 100 }));
+    expect(error.message).not.to.contain('REVOKE');
     await hold.release();
   });
 

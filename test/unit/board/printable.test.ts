@@ -1,5 +1,9 @@
 import { expect } from 'chai';
-import { ageText, fitted, printable } from '../../../src/cli/observe/printable.ts';
+import { checkedLog } from '../../../src/client/logger.ts';
+import { ForeignDataError } from '../../../src/weighted/foreign-data-error.ts';
+import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
+import { ageText, fitted } from '../../../src/cli/observe/column.ts';
+import { printable, printableJson, printableLines } from '../../../src/support/printable.ts';
 
 describe('what the terminal shows', () => {
   it('has no control character, no C1 character and nothing that turns the direction of the text', () => {
@@ -7,6 +11,25 @@ describe('what the terminal shows', () => {
       'a\\u001b[31mb\\u009bc\\u000d\\u000ad\\u202ee\\u2066f',
     );
     expect(printable('Grüße, 日本語')).to.equal('Grüße, 日本語');
+  });
+
+  it('keeps lines and JSON as they are', () => {
+    expect(printableLines('a\nb\u009b\r')).to.equal('a\nb\\u009b\\u000d');
+    const value = { data: 'evil\u009b\u202e\n"' };
+    for (const indent of [undefined, 2]) {
+      const text = printableJson(value, indent);
+      expect(JSON.parse(text)).to.deep.equal(value);
+      expect(text).not.to.match(/[\u009b\u202e]/);
+    }
+  });
+
+  it('is so in errors and in the lines of a log', () => {
+    const error = new ForeignDataError('/locks/a', Buffer.from('\u009b2Jevil\u202e'));
+    expect(error.message).to.contain('\\u009b2Jevil\\u202e');
+    expect(new ZooKeeperError(-101, 'getData', '/a\u202eb').message).to.contain('/a\\u202eb');
+    const lines: string[] = [];
+    checkedLog({ warn: (_details, text) => lines.push(text) }).warn('of /a\u009bb');
+    expect(lines).to.deep.equal(['of /a\\u009bb']);
   });
 
   it('fits its column, and shows a cut', () => {

@@ -1,11 +1,3 @@
-/**
- * The text without characters that a terminal obeys or hides: control characters, and those that change the direction of
- * the text. Data of a znode come from any client, so they may try to write over the screen.
- */
-export function printable(text: string): string {
-  return text.replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
 /** The text in exactly this width. A cut is shown by `…`. */
 export function fitted(text: string, width: number): string {
   if (text.length <= width) return text.padEnd(width);
@@ -24,9 +16,6 @@ export function ageText(ms: number): string {
   if (hours > 0) return `${hours}h ${twoDigits(minutes)}m`;
   return minutes > 0 ? `${minutes}m ${twoDigits(seconds % 60)}s` : `${seconds}s`;
 }
-
-// eslint-disable-next-line no-control-regex -- those are the characters to find
-const unprintable = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
