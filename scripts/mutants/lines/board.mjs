@@ -83,8 +83,8 @@ export const mutants = [
   },
   {
     name: 'the terminal obeys the data of a lock',
-    file: 'src/cli/observe/printable.ts',
-    find: "return text.replace(unprintable, (character) => `\\\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);",
+    file: 'src/support/printable.ts',
+    find: 'return text.replace(unprintable, escaped);',
     replace: 'return text.replace(unprintable, (character) => character);',
     tests: tests('unit/board/printable', 'has no control character'),
   },

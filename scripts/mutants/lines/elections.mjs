@@ -17,13 +17,6 @@ export const mutants = [
     tests: tests('behaviour/election', 'without requeue rejects with the loss', 'leads again after a loss'),
   },
   {
-    name: 'a candidate that swallows the undefined of its job',
-    file: 'src/election/leader-election.ts',
-    find: 'term.loss === undefined || error !== term.loss',
-    replace: 'error !== term.loss',
-    tests: tests('behaviour/election', 'also with undefined'),
-  },
-  {
     name: 'a candidate that rejects with the AbortError of its job instead of the signal’s reason',
     file: 'src/election/leader-election.ts',
     find: 'if (signal?.aborted && isAbortedBy(signal.reason, error)) throw signal.reason;',
@@ -64,5 +57,12 @@ export const mutants = [
     find: 'if (!requeue || term.loss === undefined) throw error;',
     replace: 'if (!requeue || term.loss === undefined || error !== term.loss) throw error;',
     tests: tests('behaviour/election', 'whose job has failed with an error of its own'),
+  },
+  {
+    name: 'a candidate that swallows the error of its job',
+    file: 'src/election/leader-election.ts',
+    find: 'if (!requeue || term.loss === undefined) throw error;',
+    replace: 'if (!requeue) throw error;',
+    tests: tests('behaviour/election', 'also with undefined'),
   },
 ];

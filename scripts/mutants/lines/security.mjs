@@ -193,11 +193,11 @@ export const mutants = [
     tests: tests('contract/security/sasl', 'by an AuthFailedError that says so'),
   },
   {
-    name: 'a list of a million children is read',
+    name: 'a list of 9 MB is read',
     file: 'src/zookeeper/frames.ts',
-    find: 'export const longestFrame = 4 * 1024 * 1024;',
-    replace: 'export const longestFrame = 1024 * 1024 * 1024;',
-    tests: tests('contract/lying-server', 'a list of a million children'),
+    find: 'export const longestFrame = 8 * 1024 * 1024;',
+    replace: 'export const longestFrame = 128 * 1024 * 1024;',
+    tests: tests('behaviour/field/too-long', 'a list of 9 MB'),
   },
   {
     name: 'a znode of another path is taken for the own one',
@@ -257,11 +257,11 @@ export const mutants = [
     tests: tests('unit/tls-options', 'refuses the server if it throws'),
   },
   {
-    name: 'a list of 800,000 short names is read',
+    name: 'a list of 131,073 short names is read',
     file: 'src/zookeeper/wire.ts',
-    find: 'const mostTexts = 100_000;',
+    find: 'const mostTexts = 131_072;',
     replace: 'const mostTexts = 10_000_000;',
-    tests: tests('contract/lying-server', '800,000 children'),
+    tests: tests('behaviour/field/too-long', '131,073 short names'),
   },
   {
     name: 'a lost session is closed without the accounts of the client',
