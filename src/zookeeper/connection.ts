@@ -152,7 +152,7 @@ export class Connection {
   /** Ends this connection. The next server is tried at once. */
   drop(why: Error): void {
     const state = this.#state;
-    if (state.at === 'connecting') state.handshake?.link.drop(why);
+    if (state.at === 'connecting') state.handshake?.drop(why);
     else if (state.at === 'connected') state.links.pipeline.link.drop(why);
   }
 
