@@ -7,7 +7,7 @@ export interface WireListener {
   readonly wrote: (isAgain: boolean) => void;
   /** The client sends the deletion of a znode. */
   readonly deletes: (path: string, session: bigint) => void;
-  /** The client gives the connection up before a session is granted: it asks the server to close that session. */
+  /** The client gives the connection up before a session is granted: the connection stays only to close that session. */
   readonly gaveUp: () => void;
   /** The client gets the event of a znode's deletion. `isForgetting`: its request to remove the watch is unanswered. */
   readonly heard: (path: string, session: bigint, isForgetting: boolean) => void;
@@ -27,11 +27,15 @@ export function tap(socket: VirtualSocket, { wrote, deletes, gaveUp, heard }: Wi
   socket.write = (chunk: Buffer): boolean => {
     for (const { op, xid, body, path = '' } of decode('client', chunk)) {
       if (transactionOps.has(op)) wrote(transactions.isAgain(xid, body));
-      if (op === 'closeSession' && session === 0n) gaveUp();
       if (op === 'delete') deletes(path, session);
       else if (op === 'removeWatches') forgetting.set(path, xid);
     }
     return write(chunk);
+  };
+  const unref = socket.unref.bind(socket);
+  socket.unref = () => {
+    gaveUp();
+    return unref();
   };
   socket.on('data', (chunk: Buffer) => {
     for (const { op, xid, body, err, path = '' } of decode('server', chunk)) {

@@ -30,7 +30,9 @@ export {
   AuthFailedError,
   ClientClosedError,
   ConnectionTimeoutError,
+  RequestFailedError,
   SessionExpiredError,
+  type FailedOperation,
 } from './client/client-errors.js';
 export {
   DeadlockError,
@@ -39,9 +41,7 @@ export {
   LockTimeoutError,
   NotOwnedError,
   OutcomeUnknownError,
-  RequestFailedError,
   SequenceOverflowError,
-  type FailedOperation,
   type LossReason,
 } from './internals/lock-errors.js';
 export type { KnownHolder, TimedOut, TimeoutReason } from './internals/timeout-text.js';

@@ -24,6 +24,36 @@ export const builds = [
     ],
   },
   {
+    name: 'block: the waiters are not told that an attach got no new connection',
+    edits: [
+      edit(
+        'src/zookeeper/link-pair.ts',
+        'this.#stay(second);\n      this.#listener.attachFailed();',
+        'this.#stay(second);',
+      ),
+    ],
+  },
+  {
+    name: 'block: the requests that were held back for an attach are lost if the first connection stays',
+    edits: [
+      edit('src/zookeeper/link-pair.ts', 'this.#listener.stayed(second.heldBack);', 'this.#listener.stayed([]);'),
+    ],
+  },
+  {
+    name: 'attach: the watches stay on the old connection if requests were held back',
+    edits: [
+      edit(
+        'src/zookeeper/connection.ts',
+        'this.#renewWatches();\n      this.#listener.connected(',
+        'if (heldBack.length === 0) this.#renewWatches();\n      this.#listener.connected(',
+      ),
+    ],
+  },
+  {
+    name: 'burst: the acquires that wait for room are forgotten when their session ends',
+    edits: [edit('src/zookeeper/session-shell.ts', 'admission.admitAll();', '')],
+  },
+  {
     name: 'look-ahead: a grant after the predecessor alone is deleted',
     edits: [edit('src/internals/predecessors.ts', 'left.length === 0 && this.#areAll', 'this.#areAll')],
   },

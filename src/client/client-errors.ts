@@ -3,6 +3,7 @@ import { describeHosts, type ConnectString } from '../zookeeper/connect-string.j
 import { errorText } from '../support/error-text.js';
 import { LockError } from '../support/lock-error.js';
 import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
+import { neededServers, unknownRequestIn, type UnknownRequestError } from '../zookeeper/unknown-request-error.js';
 
 /**
  * No server answered within `connectionTimeoutMs`. The message names the reason for each server. `cause` is the last
@@ -28,6 +29,7 @@ export class ConnectionTimeoutError extends LockError {
         (timeoutMs < shortMs
           ? `The option connectionTimeoutMs allowed only ${timeoutMs} ms; its default is 15000. `
           : '') +
+        ([cause, ...failures.values()].some(unknownRequestIn) ? `${neededServers}. ` : '') +
         `Check that ZooKeeper runs there, and that host and port are those of its ${port}`,
       { cause },
     );
@@ -101,6 +103,40 @@ function refusedByScheme(hosts: string, schemes: readonly string[]): string {
       ? ` of scheme ${[...new Set(schemes)].map((scheme) => JSON.stringify(scheme)).join(' or ')}`
       : '';
   return `The servers ${hosts} refused the credentials${of}. Check the option \`auth\`: the servers must know the scheme ("digest" is built in), and must accept the credentials`;
+}
+
+/** ZooKeeper refused a request for a reason that a retry does not remove. `cause` is the ZooKeeperError. */
+export class RequestFailedError extends LockError {
+  /** The operation that ZooKeeper refused, for a transaction of a hold; else undefined. */
+  readonly operation: FailedOperation | undefined;
+
+  static {
+    this.prototype.name = 'RequestFailedError';
+  }
+
+  /** @param advice the meaning of the refusal, and what to do about it */
+  constructor(what: string, cause: Error, advice?: string, operation?: FailedOperation) {
+    super('ERR_LOCK_REQUEST_FAILED', `${what}: ${cause.message}${advice === undefined ? '' : `: ${advice}`}`, {
+      cause,
+    });
+    this.operation = operation;
+  }
+}
+
+/** An operation of a transaction that ZooKeeper refused. */
+export interface FailedOperation {
+  /** The number of operations that were added before it. */
+  readonly index: number;
+  /** The method that added it. */
+  readonly name: 'create' | 'setData' | 'delete' | 'check';
+  /** The path that the method got. */
+  readonly path: string;
+}
+
+/** The error of a client whose servers do not know a request that every lock needs. */
+export function unusableServers(target: ConnectString, why: UnknownRequestError): RequestFailedError {
+  const advice = `${why.message}. ${neededServers}`;
+  return new RequestFailedError(`The servers ${describeHosts(target)} cannot serve locks`, why.asAnswer('/'), advice);
 }
 
 /** The client was closed before the call, or during it. */

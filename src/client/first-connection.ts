@@ -1,42 +1,55 @@
 import { listenForAbort } from '../support/abort-signal.js';
 import { describeHosts } from '../zookeeper/connect-string.js';
 import { TlsError } from '../zookeeper/tls-error.js';
-import { authFailed, ConnectionTimeoutError } from './client-errors.js';
+import { UnknownRequestError } from '../zookeeper/unknown-request-error.js';
+import { authFailed, ConnectionTimeoutError, unusableServers } from './client-errors.js';
 import type { SessionKeeper } from './session-keeper.js';
 import type { SessionSource } from './session-source.js';
 
 /** Resolves when the servers have accepted the first session. Rejects as `LockClient.connect` does. */
 export function firstConnection(sessions: SessionKeeper, { target, options, clock }: SessionSource): Promise<void> {
   const { connectionTimeoutMs, signal } = options;
-  /** The last error of each server, in the order of the connect string. */
-  const failures = (): Map<string, unknown> => {
-    const servers = target.hosts.map((host) => describeHosts({ hosts: [host] }));
-    return new Map(servers.map((server) => [server, sessions.current.connection.history.failures.get(server)]));
+  const servers = target.hosts.map((host) => describeHosts({ hosts: [host] }));
+  /** The last error of each server, in the order of the connect string. A session forgets its errors at an answer. */
+  const failures = new Map<string, unknown>(servers.map((server) => [server, undefined]));
+  const noteFailures = (): void => {
+    for (const [server, error] of sessions.current.connection.history.failures) failures.set(server, error);
   };
-  /** The last TlsError, if no server can be reached until its certificate or the options change. */
-  const tlsRefusal = (): unknown => {
-    const errors = [...failures().values()];
-    return errors.every((error) => error instanceof TlsError && error.isDefinite) ? errors.at(-1) : undefined;
+  /** The last error, if no further attempt can succeed until a certificate, the options or the servers change. */
+  const definiteError = (): Error | undefined => {
+    const { history } = sessions.current.connection;
+    const errors = servers.map((server) => history.failures.get(server));
+    if (errors.every(isDefiniteTls)) return errors.at(-1);
+    const unknown = errors.find(isSaidUnknown);
+    return unknown && history.haveAllFailed(isSaidUnknown) ? unusableServers(target, unknown) : undefined;
   };
   const timeout = (): ConnectionTimeoutError =>
     new ConnectionTimeoutError(
       describeHosts(target),
       connectionTimeoutMs,
-      sessions.current.connection.lastError,
-      failures(),
+      sessions.current.connection.lastError ?? [...failures.values()].findLast((error) => error !== undefined),
+      failures,
       options.tls ? 'secureClientPort' : 'clientPort',
     );
   return new Promise((resolve, reject) => {
     const look = (): void => {
+      noteFailures();
       const session = sessions.current;
       const { state } = session;
       // The servers check the credentials before the first answer, but not before the connection.
       if (state.at === 'connected' && session.isProven) settle(resolve);
       else if (state.at === 'ended' && state.why === 'auth-failed')
         settle(() => reject(authFailed(target, options, session.connection.history)));
-      else if (tlsRefusal()) settle(() => reject(tlsRefusal()));
+      else settleIfDefinite();
     };
-    const cancelTimer = clock.after(connectionTimeoutMs, () => settle(() => reject(timeout())));
+    const settleIfDefinite = (): void => {
+      const error = definiteError();
+      if (error) settle(() => reject(error));
+    };
+    const cancelTimer = clock.after(connectionTimeoutMs, () => {
+      noteFailures();
+      settle(() => reject(timeout()));
+    });
     const unsubscribe = sessions.onChange(look);
     let stopListening = (): unknown => undefined;
     const settle = (how: () => void): void => {
@@ -48,4 +61,12 @@ export function firstConnection(sessions: SessionKeeper, { target, options, cloc
     if (signal) stopListening = listenForAbort(signal, (reason) => settle(() => reject(reason)));
     look();
   });
+}
+
+function isDefiniteTls(error: unknown): error is TlsError {
+  return error instanceof TlsError && error.isDefinite;
+}
+
+function isSaidUnknown(error: unknown): error is UnknownRequestError {
+  return error instanceof UnknownRequestError && error.isSaid;
 }

@@ -38,6 +38,7 @@ export class LockClient implements AsyncDisposable {
    * @throws TypeError or RangeError for a bad connect string or option
    * @throws ConnectionTimeoutError if no server answers within `connectionTimeoutMs`
    * @throws AuthFailedError if the servers refuse the credentials, or the account of `sasl`, or if Kerberos gives no ticket
+   * @throws RequestFailedError if every server says that it does not know a request that each lock needs
    * @throws TlsError if TLS with every server fails for a reason that a further attempt would not change
    * @throws the reason of `signal` if it aborts first
    * @example

@@ -2,7 +2,6 @@ import type { Chance } from '../support/chance.js';
 import type { Clock } from '../support/clock.js';
 import { shuffled } from '../support/shuffled.js';
 import type { ConnectString } from '../zookeeper/connect-string.js';
-import { closeLateGrants } from '../zookeeper/late-grants.js';
 import type { Network } from '../zookeeper/network.js';
 import { ServerTraits } from '../zookeeper/server-traits.js';
 import type { SessionOwner } from '../zookeeper/session-owner.js';
@@ -33,7 +32,7 @@ export class SessionSource {
     this.options = options;
     this.clock = clock;
     this.chance = chance;
-    this.#network = closeLateGrants(network, clock);
+    this.#network = network;
     this.#report = report;
     this.#traits = new ServerTraits(() => clock.now());
   }

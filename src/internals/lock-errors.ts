@@ -188,34 +188,6 @@ export class SequenceOverflowError extends LockError {
   }
 }
 
-/** ZooKeeper refused a request for a reason that a retry does not remove. `cause` is the ZooKeeperError. */
-export class RequestFailedError extends LockError {
-  /** The operation that ZooKeeper refused, for a transaction of a hold; else undefined. */
-  readonly operation: FailedOperation | undefined;
-
-  static {
-    this.prototype.name = 'RequestFailedError';
-  }
-
-  /** @param advice the meaning of the refusal, and what to do about it */
-  constructor(what: string, cause: Error, advice?: string, operation?: FailedOperation) {
-    super('ERR_LOCK_REQUEST_FAILED', `${what}: ${cause.message}${advice === undefined ? '' : `: ${advice}`}`, {
-      cause,
-    });
-    this.operation = operation;
-  }
-}
-
-/** An operation of a transaction that ZooKeeper refused. */
-export interface FailedOperation {
-  /** The number of operations that were added before it. */
-  readonly index: number;
-  /** The method that added it. */
-  readonly name: 'create' | 'setData' | 'delete' | 'check';
-  /** The path that the method got. */
-  readonly path: string;
-}
-
 /**
  * The answer to a transaction of a hold was lost, so the servers have done all of it or nothing. The message says how to
  * find out.

@@ -1,4 +1,4 @@
-import type { RequestFailedError } from './lock-errors.js';
+import type { RequestFailedError } from '../client/client-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session.js';
 import { Attempt, type AttemptOptions } from './attempt.js';

@@ -1,8 +1,9 @@
 import { accountText } from '../client/access-rights.js';
+import { RequestFailedError } from '../client/client-errors.js';
 import type { CheckedClientOptions } from '../client/client-options.js';
 import { TooLongError } from '../zookeeper/frames.js';
+import { neededServers, unknownRequestIn } from '../zookeeper/unknown-request-error.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import { RequestFailedError } from './lock-errors.js';
 
 /** The error of a request that a server refused, with advice. */
 export function requestFailed(options: CheckedClientOptions, what: string, error: ZooKeeperError): RequestFailedError {
@@ -46,8 +47,8 @@ export function refusalAdvice(options: CheckedClientOptions, error: ZooKeeperErr
   if (error.is('NO_CHILDREN_FOR_EPHEMERALS'))
     return `a znode above ${error.path} belongs to a session, such as that of a lock's holder, and cannot have children. Use a path that is not below another lock`;
   if (error.is('UNIMPLEMENTED')) {
-    const why = error.cause instanceof Error ? error.cause.message : 'the server does not know the request';
-    return `${why}. ZooKeeper 3.5 or later is needed, without a filter between the client and the servers`;
+    const why = unknownRequestIn(error)?.message ?? 'the server does not know the request';
+    return `${why}. ${neededServers}`;
   }
   if (error.cause instanceof TooLongError)
     return `${error.cause.message}. Divide the lock at ${error.path}, or look for znodes there that do not belong to it`;

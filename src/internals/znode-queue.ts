@@ -1,5 +1,6 @@
-import { SequenceOverflowError, type RequestFailedError } from './lock-errors.js';
+import { SequenceOverflowError } from './lock-errors.js';
 import { requestFailed } from './refusal.js';
+import type { RequestFailedError } from '../client/client-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session.js';
 import { checkServers } from '../zookeeper/operations.js';

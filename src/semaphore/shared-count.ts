@@ -1,5 +1,5 @@
 import type { CheckedClientOptions } from '../client/client-options.js';
-import { RequestFailedError } from '../internals/lock-errors.js';
+import { RequestFailedError } from '../client/client-errors.js';
 import { refused } from '../internals/refusal.js';
 import { getData } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';

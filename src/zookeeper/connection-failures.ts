@@ -5,6 +5,7 @@ import type { Pipeline } from './pipeline.js';
 import type { SaslRefusal } from './sasl-handshake.js';
 import type { ServerTraits } from './server-traits.js';
 import { explainTls } from './tls-error.js';
+import { neededServers } from './unknown-request-error.js';
 
 /** Why connections and attempts have ended: kept for the errors that a user sees, and judged. */
 export class ConnectionFailures {
@@ -27,20 +28,20 @@ export class ConnectionFailures {
   }
 
   /** The connection has ended. A server that ends each connection on which it gets an operation gets it no more. */
-  ofConnection({ link, unanswered }: Pipeline, ended: Error | undefined): void {
-    this.of(link.server, ended ?? new Error(`${link.server} closed the connection`));
-    const fatal = link.wasDropped ? undefined : this.#facts.traits.endedAt(unanswered, link.server);
-    if (fatal === undefined) return;
-    const consequence = consequences[fatal] ?? 'Such requests fail. ZooKeeper 3.5 or later is needed';
-    this.#facts.warn(
-      `${link.server} ends each connection on which it gets the request ${fatal}. ${consequence}`,
-      undefined,
-    );
+  ofConnection({ link, unanswered, unknown }: Pipeline, ended: Error | undefined): void {
+    const { traits, warn } = this.#facts;
+    const lack = link.wasDropped && !unknown ? undefined : traits.endedAt(unanswered, link.server, unknown);
+    const consequence = lack && consequences[lack.why.operation];
+    const fatal = unknown ?? (consequence === undefined ? lack?.why : undefined);
+    this.of(link.server, fatal ?? ended ?? new Error(`${link.server} closed the connection`), unknown && link.address);
+    if (lack?.isNews === true)
+      warn(`${lack.why.message}. ${consequence ?? `Such requests fail. ${neededServers}`}`, undefined);
   }
 
-  of(server: string, why: unknown): void {
+  /** @param refusing the address of the server, if no further attempt there can succeed */
+  of(server: string, why: unknown, refusing?: string): void {
     this.last = why;
-    this.#facts.connection.history.failed(server, why);
+    this.#facts.connection.history.failed(server, why, refusing);
   }
 
   /** The server refuses this client's account. The next server may have another configuration. */

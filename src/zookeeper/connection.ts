@@ -152,7 +152,7 @@ export class Connection {
   /** Ends this connection. The next server is tried at once. */
   drop(why: Error): void {
     const state = this.#state;
-    if (state.at === 'connecting') state.handshake?.link.drop(why);
+    if (state.at === 'connecting') state.handshake?.drop(why);
     else if (state.at === 'connected') state.links.pipeline.link.drop(why);
   }
 
@@ -311,7 +311,7 @@ export class Connection {
     if (!this.#isOn(links)) return;
     const { pipeline } = links;
     this.#failures.ofConnection(pipeline, error);
-    if (this.heardAt < this.#dialler.grantedAt) this.#dialler.avoid(pipeline.link);
+    if (this.heardAt < this.#dialler.grantedAt || pipeline.unknown) this.#dialler.avoid(pipeline.link);
   }
 
   #disconnected(links: LinkPair): void {
@@ -356,7 +356,7 @@ export class Connection {
     renewWatches({
       since: this.lastZxid,
       chrootBytes: Buffer.byteLength(this.#options.chroot),
-      oneByOne: this.#traits.endsConnections('setWatches'),
+      oneByOne: this.#traits.whyNotToSend('setWatches', this.server) !== undefined,
       paths: (kind) => this.#listener.watchedPaths(kind),
       send: (operation) => this.send(operation),
       fired: (path, event) => this.#listener.watchFired(path, event),

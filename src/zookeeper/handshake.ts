@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '../support/clock.js';
 import type { Host } from './connect-string.js';
 import { readConnectResponse, type ConnectResponse } from './connect-response.js';
+import { closeLateGrant } from './late-grant.js';
 import type { Opening } from './opening-messages.js';
 import { closeSession, type Operation } from './operations.js';
 import { readReplyHeader, replyBodyAt } from './replies.js';
@@ -102,8 +103,15 @@ export class Handshake implements LinkUser {
     this.link.write(connectRequest);
   }
 
-  /** Ends the attempt and its link. Nobody is told. */
+  /** Ends the attempt. `ended` follows. */
+  drop(why: Error): void {
+    if (this.#gaveUpAnswer()) this.#options.clock.afterPoll(() => this.#listener.ended(this, why, false));
+    else this.link.drop(why);
+  }
+
+  /** Ends the attempt. Nobody is told. */
   abandon(): void {
+    if (this.#state.at === 'given up' || this.#gaveUpAnswer()) return;
     this.#end();
     this.link.abandon();
   }
@@ -238,16 +246,24 @@ export class Handshake implements LinkUser {
   }
 
   #ranOut(attemptMs: number): void {
-    if (this.#state.at === 'ended') return;
+    if (this.#state.at === 'ended' || this.#state.at === 'given up') return;
     const { server } = this.link;
     const waitsForTicket = this.#state.at === 'authenticating' && this.#state.xid === undefined;
     const silent = waitsForTicket ? `Kerberos gave no token for ${server}` : `${server} did not answer`;
     this.#listener.ranOut();
-    this.link.drop(new Error(`${silent} within ${Math.round(attemptMs)} ms, the time of one attempt`));
+    this.drop(new Error(`${silent} within ${Math.round(attemptMs)} ms, the time of one attempt`));
   }
 
-  #end(): void {
-    this.#state = { at: 'ended' };
+  /** Returns true if the answer to the ConnectRequest is due: then the link stays for it in the background. */
+  #gaveUpAnswer(): boolean {
+    if (this.#state.at !== 'asking' || !this.link.isOpen) return false;
+    this.#end({ at: 'given up' });
+    closeLateGrant(this.link, this.#options.askedFor(), this.#options.clock);
+    return true;
+  }
+
+  #end(state: State = { at: 'ended' }): void {
+    this.#state = state;
     this.#cancelTime();
   }
 }
@@ -262,6 +278,8 @@ type State =
   /** The session that the server granted is closed. */
   | { readonly at: 'closing' }
   | Authenticating
+  /** The answer to the ConnectRequest is no longer waited for. */
+  | { readonly at: 'given up' }
   | { readonly at: 'ended' };
 
 interface Authenticating {

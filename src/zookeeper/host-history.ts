@@ -58,17 +58,21 @@ export class HostHistory {
     if (this.#unanswered.length > this.#names.length) this.#unanswered.shift();
   }
 
-  /** The connection to this server, or the attempt to connect, ended with an error. */
-  failed(name: string, error: unknown): void {
+  /**
+   * The connection to this server, or the attempt to connect, ended with an error.
+   *
+   * @param refusing its address, if no further attempt there can succeed
+   */
+  failed(name: string, error: unknown, refusing?: string): void {
     this.#failures.set(name, error);
+    if (refusing !== undefined) this.#dialled.refusing.add(refusing);
   }
 
   /** The server of this attempt refused the account. Returns true if that was not its last failure already. */
   refused(name: string, why: SaslRefusal, address: string | undefined): boolean {
     const isFirst = !(this.#failures.get(name) instanceof SaslRefusal);
     this.#failures.delete(name); // The last refusal is the last one of the map.
-    this.#failures.set(name, why);
-    if (address !== undefined) this.#dialled.refusing.add(address);
+    this.failed(name, why, address);
     return isFirst;
   }
 
@@ -99,9 +103,12 @@ export class HostHistory {
 
   /** True if the last failure of each server is a refusal of the account, by all of its addresses. */
   get haveAllRefused(): boolean {
-    return this.#names.every(
-      (name) => this.#failures.get(name) instanceof SaslRefusal && isRefusedByAll(this.#lookups.get(name)),
-    );
+    return this.haveAllFailed((failure) => failure instanceof SaslRefusal);
+  }
+
+  /** True if the last failure of each server is of this kind, at all of its addresses. */
+  haveAllFailed(isOfKind: (failure: unknown) => boolean): boolean {
+    return this.#names.every((name) => isOfKind(this.#failures.get(name)) && isRefusedByAll(this.#lookups.get(name)));
   }
 
   /**

@@ -8,6 +8,7 @@ import { RequestLanes } from './request-lanes.js';
 import { requiredError, SaslRefusal } from './sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
 import type { ServerTraits } from './server-traits.js';
+import { unimplemented, UnknownRequestError } from './unknown-request-error.js';
 import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
@@ -36,6 +37,8 @@ export class Pipeline implements LinkUser {
   readonly #putOffSyncs = new Set<Call>();
   /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
   postponedSince: number | undefined;
+  /** The last answer, if the server said that it does not know the request. It may end the connection after that. */
+  unknown: UnknownRequestError | undefined;
   readonly link: ServerLink;
   readonly failure = 'A reply could not be read; reconnecting';
 
@@ -73,11 +76,9 @@ export class Pipeline implements LinkUser {
   }
 
   send(call: Call): void {
-    const { name, path } = call.operation;
-    if (this.#options.traits.endsConnections(name)) {
-      const cause = new Error(`${this.link.server} ends each connection on which it gets the request ${name}`);
-      call.caller.reject(new ZooKeeperError(unimplemented, name, path, { cause }));
-    } else if (!this.#unsent.isEmpty || this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
+    const lack = this.#options.traits.whyNotToSend(call.operation.name, this.link.server);
+    if (lack) call.caller.reject(lack.asAnswer(call.operation.path));
+    else if (!this.#unsent.isEmpty || this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
     else this.#send(call);
   }
 
@@ -188,6 +189,7 @@ export class Pipeline implements LinkUser {
     const ping = this.#ping;
     if (ping === undefined) throw new Error('The server answered a ping, but no answer was due');
     this.#ping = undefined;
+    this.unknown = undefined;
     this.#listener.pinged(ping.sentAt);
   }
 
@@ -212,7 +214,10 @@ export class Pipeline implements LinkUser {
     const now = this.#options.clock.now();
     this.#answeredAt = now;
     this.#window.answered(request.sentAt, now, this.#options.timeoutMs());
-    this.#options.traits.answered(request.call.operation.name);
+    const { name } = request.call.operation;
+    this.unknown =
+      header.error === unimplemented ? new UnknownRequestError(this.link.server, name, 'does not know') : undefined;
+    if (!this.unknown) this.#options.traits.answered(name);
     this.#listener.heard(header.zxid);
     this.#answered(request, header, frame);
   }
@@ -234,7 +239,7 @@ export class Pipeline implements LinkUser {
     }
     if (error !== 0) {
       this.#listener.answered(operation, sentAt, error);
-      request.fail(error);
+      request.fail(error, this.unknown);
       return;
     }
     let value: unknown;
@@ -352,9 +357,9 @@ class WireRequest {
   }
 
   /** Rejects with the error of the server. */
-  fail(error: number): void {
+  fail(error: number, cause?: UnknownRequestError): void {
     const { operation, caller } = this.call;
-    caller.reject(new ZooKeeperError(error, operation.name, operation.path));
+    caller.reject(new ZooKeeperError(error, operation.name, operation.path, { cause }));
   }
 }
 
@@ -368,8 +373,6 @@ const watchXid = -1;
 const authFailedError = -115;
 /** ZooKeeper's THROTTLED_OP: "operation throttled due to high load". */
 const throttledError = -127;
-
-const unimplemented = -6;
 
 const marshallingError = -5;
 

@@ -78,6 +78,11 @@ export class ServerLink {
     this.#link.destroy();
   }
 
+  /** Lets the process exit while the link is open. */
+  unref(): void {
+    this.#link.unref?.();
+  }
+
   /**
    * Catches every error in a handler of the link, so that none reaches the process. The link is given up, because only
    * a new connection is in a known state.

@@ -1,11 +1,13 @@
+import { UnknownRequestError } from './unknown-request-error.js';
+
 /**
  * The facts that a client has learned about its servers, over all of its sessions. Some servers that speak ZooKeeper's
  * protocol do not have all of it: older ones, ClickHouse Keeper, and filters between the client and the server.
  */
 export class ServerTraits {
   readonly #now: () => number;
-  /** `servers`: those that ended a connection at the operation, one after another. */
-  #suspect: { readonly operation: string; readonly servers: readonly string[] } | undefined;
+  /** The operation at which the last connections ended, one after another. */
+  #suspect: { readonly operation: string; readonly ends: readonly UnknownRequestError[] } | undefined;
   readonly #fatal = new Map<string, Fatal>();
   readonly #answered = new Set<string>();
   #otherSessions = 0;
@@ -17,31 +19,36 @@ export class ServerTraits {
   }
 
   /**
-   * The server ended a connection while these operations had no answer, the oldest first. The suspect is one that no
-   * server has ever answered: the first of those that some servers lack, or else the newest. Returns the suspect if it
-   * was so three times in a row: the servers end each connection on which they get it. For a transaction, which was
-   * answered before, that takes twice as many: the network may end connections too, and without transactions no session
-   * can prove that it lives.
+   * A connection has ended while these operations had no answer, the oldest first. The suspect is the one that the
+   * server does not know, if it `said` so. Or else it is one that no server has ever answered: the first of those that
+   * some servers lack, or else the newest. Returns the reason if it was so three times in a row. For a transaction, which
+   * was answered before, that takes twice as many unless the server said so: the network may end connections too, and
+   * without transactions no session can prove that it lives.
    */
-  endedAt(operations: readonly string[], server: string): string | undefined {
+  endedAt(operations: readonly string[], server: string, said: UnknownRequestError | undefined): Lack | undefined {
     const unknown = operations.filter((each) => !this.#answered.has(each));
-    const operation = unknown.find((each) => oftenMissing.has(each)) ?? unknown.at(-1) ?? operations[0];
+    const operation =
+      said?.operation ?? unknown.find((each) => oftenMissing.has(each)) ?? unknown.at(-1) ?? operations[0];
     if (operation === undefined) return undefined;
-    const earlier = this.#suspect?.operation === operation ? this.#suspect.servers : [];
-    const enoughTimes = operation === 'multi' && this.#answered.has(operation) ? 2 * usualTimes : usualTimes;
-    const servers = [...earlier, server].slice(-enoughTimes);
-    this.#suspect = { operation, servers };
-    if (servers.length < enoughTimes) return undefined;
-    this.#suspect = { operation, servers: servers.slice(1) };
+    const why = said ?? new UnknownRequestError(server, operation, 'ends each connection on which it gets');
+    const earlier = this.#suspect?.operation === operation ? this.#suspect.ends : [];
+    const mayBeNetwork = !said && operation === 'multi' && this.#answered.has(operation);
+    const enoughTimes = mayBeNetwork ? 2 * usualTimes : usualTimes;
+    const ends = [...earlier, why].slice(-enoughTimes);
+    this.#suspect = { operation, ends };
+    if (ends.length < enoughTimes) return undefined;
+    this.#suspect = { operation, ends: ends.slice(1) };
     const before = this.#fatal.get(operation);
     const pauseMs = before ? Math.min(before.pauseMs * 2, longestPauseMs) : firstPauseMs;
-    this.#fatal.set(operation, { until: this.#now() + pauseMs, pauseMs });
-    return before ? undefined : operation;
+    const byServer = new Map(before?.byServer);
+    for (const end of ends) byServer.set(end.server, end);
+    this.#fatal.set(operation, { until: this.#now() + pauseMs, pauseMs, byServer });
+    return { why, isNews: !before };
   }
 
   /** The server granted no session: it stopped or broke down, which ended its connections too. */
   gaveNoSession(server: string): void {
-    if (this.#suspect?.servers.includes(server)) this.#suspect = undefined;
+    if (this.#suspect?.ends.some((end) => end.server === server)) this.#suspect = undefined;
   }
 
   /** A server answered the operation. */
@@ -51,10 +58,13 @@ export class ServerTraits {
     if (this.#fatal.size > 0) this.#fatal.delete(operation);
   }
 
-  /** True if the operation must not be sent. Once in a while it is tried again, because servers are upgraded. */
-  endsConnections(operation: string): boolean {
+  /**
+   * The reason why the operation must not be sent to this server; undefined if it may be. Once in a while it is tried
+   * again, because servers are upgraded.
+   */
+  whyNotToSend(operation: string, server: string): UnknownRequestError | undefined {
     const fatal = this.#fatal.size > 0 ? this.#fatal.get(operation) : undefined;
-    return fatal !== undefined && this.#now() < fatal.until;
+    return fatal !== undefined && this.#now() < fatal.until ? fatal.byServer.get(server) : undefined;
   }
 
   /** A server resumed the session. */
@@ -76,11 +86,20 @@ export class ServerTraits {
   }
 }
 
+/** An operation that the servers lack. */
+export interface Lack {
+  readonly why: UnknownRequestError;
+  /** False if it was known before. */
+  readonly isNews: boolean;
+}
+
 /** An operation that ends connections. Times in monotonic milliseconds. */
 interface Fatal {
   /** The operation is not sent before this time. */
   readonly until: number;
   readonly pauseMs: number;
+  /** The servers that lack it, by `host:port`. */
+  readonly byServer: ReadonlyMap<string, UnknownRequestError>;
 }
 
 /** Operations that are missing in older servers, in ClickHouse Keeper, or in filters. */

@@ -14,7 +14,7 @@ import { step, type Fact, type Order } from './session-life.js';
 import type { SessionEnd, SessionOwner } from './session-owner.js';
 import type { SessionWatches } from './session-watches.js';
 import type { Owed } from './wake-up.js';
-import { ZooKeeperError } from './zookeeper-error.js';
+import { isZooKeeperError, ZooKeeperError } from './zookeeper-error.js';
 
 /**
  * The connection and the timer of a session. It feeds each fact to `session-life.ts`, which decides, and carries out the
@@ -132,15 +132,17 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
     this.feed({ is: 'attach-failed' });
   }
 
-  answered({ kind, name, path }: Operation<unknown>, sentAt: number, error: number): void {
+  answered({ kind, name, path, isProof }: Operation<unknown>, sentAt: number, error: number): void {
     if (error === 0) {
       if (kind === 'write' && !makesParents.has(name)) this.#session.writesAnswered += 1;
       this.feed({ is: 'answered', kind, sentAt, answeredAt: this.connection.answeredAt });
-    } else if (new ZooKeeperError(error, name, path).isRetryable) {
-      // The error is about the session or the server, not about the request. Only the next ConnectResponse can show the
-      // true state.
-      this.connection.drop(new Error(`the server answered ${name} with error ${error}`));
+      return;
     }
+    const refusal = new ZooKeeperError(error, name, path);
+    // The error is about the session or the server, not about the request. Only the next ConnectResponse can show the
+    // true state. At a server without transactions no session can be proven, but the next server may have them.
+    if (refusal.isRetryable || (isProof && refusal.is('UNIMPLEMENTED')))
+      this.connection.drop(new Error(`the server answered ${name} with error ${error}`));
   }
 
   roomMade(): void {
@@ -225,7 +227,10 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
     this.#proving = this.#prover.prove((isAnswered) =>
       this.feed(isHeartbeat ? { is: 'beaten', isAnswered, epoch, ...this.owed } : { is: 'sent', ...this.owed }),
     );
-    this.#proving.catch(ignore);
+    // Without an answer to anything, the server would expire a session that cannot be proven.
+    this.#proving.catch((error: unknown) => {
+      if (isZooKeeperError(error, 'UNIMPLEMENTED')) this.#carryOut({ do: 'ping' });
+    });
   }
 
   /** Repeated on the next connection if this one ends before the answer. */

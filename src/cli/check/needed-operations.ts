@@ -11,6 +11,7 @@ import {
   type Operation,
 } from '../../zookeeper/operations.js';
 import { join } from '../../zookeeper/path.js';
+import { unknownRequestIn } from '../../zookeeper/unknown-request-error.js';
 import { isZooKeeperError, ZooKeeperError } from '../../zookeeper/zookeeper-error.js';
 import { fail, ok, warn, type Finding } from './finding.js';
 
@@ -74,9 +75,9 @@ function containersFinding(failure: unknown): Finding {
 }
 
 function endsConnections(failure: unknown): failure is ZooKeeperError {
-  return isZooKeeperError(failure, 'UNIMPLEMENTED') && failure.cause !== undefined;
+  return isZooKeeperError(failure) && unknownRequestIn(failure)?.isSaid === false;
 }
 
 function textOf(failure: ZooKeeperError): string {
-  return errorText(endsConnections(failure) ? failure.cause : failure);
+  return errorText(unknownRequestIn(failure) ?? failure);
 }

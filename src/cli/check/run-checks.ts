@@ -1,7 +1,7 @@
 import type { LockClient } from '../../client/lock-client.js';
-import type { Logger } from '../../client/logger.js';
 import { describeHosts, parseConnectString } from '../../zookeeper/connect-string.js';
 import { validatePath } from '../../zookeeper/path.js';
+import { unknownRequestIn } from '../../zookeeper/unknown-request-error.js';
 import { connect, serversOf, type connectionOptions, type jsonOption } from '../connection.js';
 import { exitCodes } from '../exit-code.js';
 import { exitCodeOf } from '../failure.js';
@@ -41,16 +41,14 @@ function targetOf({ options }: CheckArguments, io: Io): ReturnType<typeof parseC
 async function clientFindings(args: CheckArguments, path: string, io: Io): Promise<Finding[]> {
   const askedMs = args.options['session-timeout'] ?? 30_000;
   let client: LockClient;
-  const warnings: string[] = [];
-  const logger: Logger = { warn: (_details, message) => warnings.push(message) };
   try {
-    client = await connect(args, io, { sessionTimeoutMs: askedMs, logger });
+    client = await connect(args, io, { sessionTimeoutMs: askedMs });
   } catch (error) {
     const code = exitCodeOf(error);
     if (code === exitCodes.usage) throw error;
     // A session is proven by a transaction, so `connect` fails at a server that does not know `multi`.
-    const missing = warnings.find((warning) => warning.includes('ends each connection'));
-    if (missing !== undefined) return [fail('operations', missing, 'no lock can be taken: use ZooKeeper 3.5 or later')];
+    const unknown = unknownRequestIn(error);
+    if (unknown) return [fail('operations', unknown.message, 'no lock can be taken: use ZooKeeper 3.5 or later')];
     const cause = code === exitCodes.notAllowed ? 'not-allowed' : 'unreachable';
     return [fail('connection', errorText(error), 'no lock can be taken from here', cause)];
   }

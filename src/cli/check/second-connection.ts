@@ -1,7 +1,7 @@
 import { readConnectResponse, longestConnectResponse, type ConnectResponse } from '../../zookeeper/connect-response.js';
 import { describeHosts, type Host } from '../../zookeeper/connect-string.js';
 import { FrameSplitter } from '../../zookeeper/frames.js';
-import { closeSessionFrame } from '../../zookeeper/late-grants.js';
+import { closeSessionFrame } from '../../zookeeper/late-grant.js';
 import { systemNetwork, type Link, type TlsSource } from '../../zookeeper/network.js';
 import { OpeningMessages } from '../../zookeeper/opening-messages.js';
 import type { SessionIdentity } from '../../zookeeper/wire-session.js';

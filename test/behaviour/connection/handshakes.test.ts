@@ -170,6 +170,8 @@ describe('an attempt to connect', () => {
       if (isAnswered) link.emit('data', connectResponse());
       endPoll();
       expect(probe.connection.isConnected).to.equal(isAnswered);
+      // A link whose attempt was given up stays for a late answer.
+      clock.advance(2_000);
       expect(link.destroyed).to.equal(!isAnswered);
     });
   }

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { answered, sent } from '../../../lab/proxy/frame-matches.ts';
-import { rejection } from '../../../lab/until.ts';
+import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
+import { rejection, until } from '../../../lab/until.ts';
 import { sleep } from '../../../lab/world.ts';
 import { becomeQuiet, createParents, sessionsOn } from './support.ts';
 
@@ -47,6 +47,13 @@ describe('FIELD A7: a `connect` that rejects', function () {
     expect(await newSessions()).to.have.length(0);
   });
 
+  it('closes it also if its answer comes only after the connection has ended', async () => {
+    answersAfter(5_000);
+    await rejection(LockClient.connect(lab.proxy.connectString, options));
+    await sleep(10_000);
+    expect(await newSessions()).to.have.length(0);
+  });
+
   it('keeps nothing alive and dials no more, if no answer comes', async () => {
     lab.proxy.on((frame) => (answered('connect')(frame) ? 'drop' : undefined));
     await rejection(LockClient.connect(lab.proxy.connectString, options));
@@ -54,6 +61,51 @@ describe('FIELD A7: a `connect` that rejects', function () {
     const { dials } = lab.proxy;
     await sleep(60_000);
     expect(lab.proxy.dials).to.equal(dials);
+  });
+});
+
+describe('FIELD A7: a client that resumes its session, and gives an attempt up', function () {
+  this.timeout(100_000);
+  const sessionTimeoutMs = 10_000;
+  const keeper = labOfEachTest('late-other', {
+    server: { keeper: 'containers' },
+    proxy: true,
+    client: { sessionTimeoutMs },
+  });
+  const zookeeper = labOfEachTest('late-same', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
+
+  it('closes another session that the server grants in its place afterwards', async () => {
+    const { mutex, proxy } = keeper;
+    const askedAgain = proxy.seen(sent('connect'), 3);
+    once(proxy, answered('connect'), { delayUntil: askedAgain.then(() => sleep(10)) });
+    proxy.cut();
+    const { body } = await proxy.seen(answered('connect'), 2);
+    await askedAgain;
+    await sleep(100);
+    expect(await sessionsOn(keeper)).to.not.include(`0x${body.readBigInt64BE(8).toString(16)}`);
+    await mutex.withLock(() => undefined);
+  });
+
+  it('keeps its session if the server resumes it afterwards', async () => {
+    const { client, mutex, proxy } = zookeeper;
+    const { sessionId } = client.health();
+    const hold = await mutex.acquire();
+    const asked = proxy.seen(sent('connect'), 2);
+    // No other attempt reaches the server before its answer arrives.
+    const { dials } = proxy;
+    const givenUp = until('the next attempt', () => proxy.dials > dials + 1);
+    once(proxy, answered('connect'), { delayUntil: givenUp.then(() => sleep(10)) });
+    proxy.cut();
+    await asked;
+    await proxy.refuse();
+    await proxy.seen(answered('connect'), 2);
+    await givenUp;
+    await sleep(100);
+    await proxy.accept();
+    await sleep(2 * sessionTimeoutMs);
+    expect(client.health()).to.include({ state: 'reconnected', sessionId });
+    expect(hold.isValid).to.equal(true);
+    await hold.release();
   });
 });
 
