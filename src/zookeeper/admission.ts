@@ -1,15 +1,15 @@
 import type { Clock } from '../support/clock.js';
-import type { Deadline } from '../support/deadline.js';
+import type { Deadline, Waiter } from '../support/deadline.js';
 
 /**
  * The acquires that wait to begin because their session's connection has more requests than its window. They wait in
- * call order, and cost a function each. The requests of those that have begun go first, so that thousands of acquires in
+ * call order, and cost a small object each. The requests of those that have begun go first, so that thousands of acquires in
  * one tick are granted one after another, and not all at the end.
  */
 export class Admission {
   readonly #room: () => number;
   readonly #clock: Clock;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<Waiter<undefined>>();
   #isDue = false;
 
   /** @param room the number of requests that may be sent now */
@@ -21,10 +21,9 @@ export class Admission {
   /** Returns undefined if the caller may begin now, in this tick. */
   enter(deadline: Deadline): Promise<void> | undefined {
     if (this.#waiting.size === 0 && this.#room() > 0) return undefined;
-    return deadline.wait((wake) => {
-      const admit = (): void => wake(undefined);
-      this.#waiting.add(admit);
-      return () => this.#waiting.delete(admit);
+    return deadline.waitAs<undefined>((waiter) => {
+      this.#waiting.add(waiter);
+      return { waitNoMore: () => this.#waiting.delete(waiter) };
     });
   }
 
@@ -32,18 +31,16 @@ export class Admission {
   admitSome(): void {
     let room = Math.ceil(this.#room() / requestsOfOne);
     if (this.#waiting.size === 0 || room <= 0) return;
-    for (const admit of this.#waiting) {
+    for (const waiter of this.#waiting) {
       if (room-- <= 0) break;
-      this.#waiting.delete(admit);
-      admit();
+      waiter.wake(undefined);
     }
     this.#lookAgain();
   }
 
   /** The session has ended: the acquires start over in the next one. */
   admitAll(): void {
-    for (const admit of [...this.#waiting]) admit();
-    this.#waiting.clear();
+    for (const waiter of [...this.#waiting]) waiter.wake(undefined);
   }
 
   /** An acquire that was admitted may have given up meanwhile. Then no answer to it makes room for the next one. */

@@ -59,4 +59,16 @@ describe('the admission of acquires', () => {
     expect(begun).to.include('next');
     expect(polls).to.deep.equal([]);
   });
+
+  it('gives no room to one that has given up while it waited', async () => {
+    room = 0;
+    const stop = new AbortController();
+    enter('given up', stop.signal);
+    enter('next');
+    stop.abort();
+    room = 1;
+    admission.admitSome();
+    await turn();
+    expect(begun).to.deep.equal(['next']);
+  });
 });

@@ -354,8 +354,15 @@ export const mutants = [
   {
     name: 'an acquire that has given up keeps all others from beginning',
     file: 'src/zookeeper/admission.ts',
-    find: '      admit();\n    }\n    this.#lookAgain();',
-    replace: '      admit();\n    }',
+    find: '      waiter.wake(undefined);\n    }\n    this.#lookAgain();',
+    replace: '      waiter.wake(undefined);\n    }',
     tests: tests('unit/admission', 'has given up, and sends nothing'),
+  },
+  {
+    name: 'an acquire that gave up while it waited to begin takes the room of the next one',
+    file: 'src/zookeeper/admission.ts',
+    find: 'waitNoMore: () => this.#waiting.delete(waiter)',
+    replace: 'waitNoMore: () => undefined',
+    tests: tests('unit/admission', 'given up while it waited'),
   },
 ];
