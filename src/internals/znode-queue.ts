@@ -49,9 +49,6 @@ export class ZnodeQueue {
     let ownSteps = 0;
     // The requests below are sent as soon as the session has attached, because the znode may be first at once.
     if (session.isStale) void session.attach();
-    const admitted = deadline.mayWait && session.isConnected ? session.admission.enter(deadline) : undefined;
-    // Without the wait, the create is sent in this tick.
-    if (admitted) await admitted;
     const gates = this.host.companions.of(CreateGates);
     let gate = gates.closedAt(this.path);
     if (gate) await gate.wait(deadline);

@@ -1,5 +1,6 @@
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
+import { withoutStack } from '../support/without-stack.js';
 import { FlowWindow } from './flow-window.js';
 import { refuseCutOff, TooLongError } from './frames.js';
 import { ping, type Operation, type WatchEventType } from './operations.js';
@@ -359,7 +360,7 @@ class WireRequest {
   /** Rejects with the error of the server. */
   fail(error: number, cause?: UnknownRequestError): void {
     const { operation, caller } = this.call;
-    caller.reject(new ZooKeeperError(error, operation.name, operation.path, { cause }));
+    caller.reject(withoutStack(() => new ZooKeeperError(error, operation.name, operation.path, { cause })));
   }
 }
 

@@ -1,3 +1,4 @@
+import { withoutStack } from '../support/without-stack.js';
 import type { Operation } from './operations.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
@@ -42,5 +43,5 @@ export function readReplyHeader(frame: Buffer): ReplyHeader {
 
 /** The connection ended before the answer: nobody knows whether the request was executed. */
 export function connectionLost({ name, path }: Operation<unknown>, cause: unknown): ZooKeeperError {
-  return new ZooKeeperError(ZooKeeperError.connectionLoss, name, path, { cause });
+  return withoutStack(() => new ZooKeeperError(ZooKeeperError.connectionLoss, name, path, { cause }));
 }
