@@ -74,8 +74,10 @@ export class OutsideWaits {
       'each acquire() is an owner of its own: if one flow of code called both, it waits for itself without end. Release the first hold, or use withLock or lockContext.run, inside of which ' +
       `acquire() re-enters. ${this.#places(hold, oldest)}`;
     this.#host.report.warn(text, undefined);
-    // Without a logger, nobody might notice.
-    if (this.#host.options.log === noLog) warnOf(`zookeeper-fair-lock: ${text}`);
+    // Without a logger, nobody might notice. Once for each lock, because the process shows each such warning.
+    if (this.#host.options.log !== noLog || shown.has(path) || shown.size >= mostShown) return;
+    shown.add(path);
+    warnOf(`zookeeper-fair-lock: ${text}`);
   }
 
   #places({ calledAt }: Hold, oldest: Deadline): string {
@@ -113,3 +115,8 @@ const suspectAfterMs = 1_000;
 const mostWarnings = 10;
 
 const limitedForMs = 60_000;
+
+/** The locks that a warning of this process has named. */
+const shown = new Set<string>();
+
+const mostShown = 100;

@@ -1,4 +1,4 @@
-import { isOver, isProven, overdueAt, type Life } from './life.js';
+import { copyOf, isOver, isProven, overdueAt, type Life } from './life.js';
 import { firstBeatAt, isActive, pulseAfter } from './proof-schedule.js';
 import { learn, type ClockEvent } from './session-clock.js';
 import type { SessionEnd } from './session-owner.js';
@@ -28,12 +28,16 @@ export function step(life: Life, fact: Fact, now: number): Step {
     case 'looked':
       return looked(life, now);
     case 'held': {
-      const held = { ...life, needs: life.needs + 1, holds: life.holds + 1 };
+      const held = needed(life);
+      held.holds += 1;
       // From now on, a silent connection is given up sooner, and heartbeats go on.
       return still(life.holds === 0 ? activated(held, fact, now) : held);
     }
-    case 'freed':
-      return still({ ...life, needs: life.needs - 1, neededAt: now, holds: life.holds - 1 });
+    case 'freed': {
+      const freed = neededNoMore(life, now);
+      freed.holds -= 1;
+      return still(freed);
+    }
     case 'needed':
       return still(activated(needed(life), fact, now));
     case 'needed-no-more':
@@ -142,8 +146,9 @@ function resumed(life: Life, now: number): Step {
 }
 
 function answered(before: Life, fact: Extract<Fact, { is: 'answered' }>): Step {
-  const answeredSentAt = Math.max(before.answeredSentAt, fact.sentAt);
-  const life = { ...before, answeredSentAt, proof: learn(before.proof, fact, before.terms.tickTimeMs) };
+  const life = copyOf(before);
+  life.answeredSentAt = Math.max(before.answeredSentAt, fact.sentAt);
+  life.proof = learn(before.proof, fact, before.terms.tickTimeMs);
   return isProven(life) === isProven(before) ? served(life) : served(life, { do: 'tell' });
 }
 
@@ -245,12 +250,17 @@ function pulsing(life: Life, pulseAt: number): Life {
     : life;
 }
 
-function needed(life: Life): Life {
-  return { ...life, needs: life.needs + 1 };
+function needed(before: Life): ReturnType<typeof copyOf> {
+  const life = copyOf(before);
+  life.needs += 1;
+  return life;
 }
 
-function neededNoMore(life: Life, now: number): Life {
-  return { ...life, needs: life.needs - 1, neededAt: now };
+function neededNoMore(before: Life, now: number): ReturnType<typeof copyOf> {
+  const life = copyOf(before);
+  life.needs -= 1;
+  life.neededAt = now;
+  return life;
 }
 
 /** The session may just have become active: the first heartbeat may be due earlier than the next quiet pulse. */

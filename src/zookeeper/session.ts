@@ -168,14 +168,15 @@ export class Session {
   }
 
   hold(holding: Holding): void {
-    if (this.#holdings.has(holding)) return;
+    // Only the first hold and the last release change the session's life. A sticky lock has thousands a second.
+    const isFirst = this.#holdings.size === 0;
     this.#holdings.add(holding);
-    this.#shell.feed({ is: 'held', ...this.#shell.owed });
+    if (isFirst) this.#shell.feed({ is: 'held', ...this.#shell.owed });
   }
 
   /** The hold was released, or the job that it belonged to has noticed its loss. */
   settle(holding: Holding): void {
-    if (this.#holdings.delete(holding)) this.#shell.feed({ is: 'freed' });
+    if (this.#holdings.delete(holding) && this.#holdings.size === 0) this.#shell.feed({ is: 'freed' });
     this.#shell.tellSettled();
   }
 

@@ -152,7 +152,7 @@ export const mutants = [
   {
     name: 'an acquire that waits for itself is silent without a logger',
     file: 'src/mutex/outside-waits.ts',
-    find: 'if (this.#host.options.log === noLog) warnOf(`zookeeper-fair-lock: ${text}`);',
+    find: '    warnOf(`zookeeper-fair-lock: ${text}`);\n',
     replace: '',
     tests: tests('behaviour/debug', 'is a warning of the process'),
   },

@@ -90,9 +90,16 @@ export const mutants = [
   {
     name: 'a hold that ends without an end of its heartbeats',
     file: 'src/zookeeper/session.ts',
-    find: "if (this.#holdings.delete(holding)) this.#shell.feed({ is: 'freed' });",
+    find: "if (this.#holdings.delete(holding) && this.#holdings.size === 0) this.#shell.feed({ is: 'freed' });",
     replace: 'this.#holdings.delete(holding);',
     tests: tests('behaviour/connection/quiet', 'sends heartbeats for one timeout after its last hold'),
+  },
+  {
+    name: 'a release ends the heartbeats of the other holds',
+    file: 'src/zookeeper/session.ts',
+    find: 'this.#holdings.delete(holding) && this.#holdings.size === 0',
+    replace: 'this.#holdings.delete(holding)',
+    tests: tests('behaviour/connection/quiet', 'goes on with its heartbeats while one of two locks is held'),
   },
   {
     name: 'a waiter that gives up without an end of its heartbeats',

@@ -177,6 +177,17 @@ describe('a session', () => {
     expect(await sentUntil('ping', 3)).to.deep.equal(new Set(['ping']));
   });
 
+  it('goes on with its heartbeats while one of two locks is held', async () => {
+    const other = new InterProcessMutex(lab.client, `${lab.path}-other`);
+    const [hold] = [await lab.mutex.acquire(), await other.withLock(() => undefined)];
+    await lab.sleep(2 * sessionTimeoutMs);
+    lab.proxy.clear();
+    await lab.sleep(sessionTimeoutMs);
+    expect(lab.proxy.frames.filter(sent('multi')).length).to.be.within(5, 7);
+    expect(hold.isValid).to.equal(true);
+    await hold.release();
+  });
+
   it('proves itself on its second connection if the first one ends before an answer', async () => {
     once(lab.proxy, answered('multi'), 'cut');
     // The next pulse would come later.
