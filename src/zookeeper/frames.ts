@@ -37,7 +37,7 @@ export class FrameSplitter {
    * @throws RangeError for a length that no server sends: the peer does not speak ZooKeeper's protocol
    */
   *push(received: Buffer): Generator<Buffer> {
-    const chunk = received.subarray(this.#skip(received.length));
+    const chunk = this.#toSkip === 0 ? received : received.subarray(this.#skip(received.length));
     if (chunk.length === 0) return;
     this.#chunks.push(chunk);
     this.#length += chunk.length;
