@@ -15,6 +15,8 @@ export class ServerLink {
   #isOpen = true;
   #wasDropped = false;
   readonly host: Host;
+  /** `host:port` of the server. Made once, because each request asks for it. */
+  readonly server: string;
   /** The IP address of the server. Kept, because a socket that has ended knows it no more. */
   address: string | undefined;
 
@@ -23,17 +25,13 @@ export class ServerLink {
     this.#warn = warn;
     this.#user = user;
     this.host = host;
+    this.server = describeHosts({ hosts: [host] });
     link.on('data', (chunk) => this.guard(() => this.#receive(chunk)));
     link.on('drain', () => this.guard(() => this.#user.drained()));
     link.on('close', () => this.#closed());
     link.on('error', () => {
       // The event 'close' follows, and `errored` keeps the error.
     });
-  }
-
-  /** `host:port` of the server. */
-  get server(): string {
-    return describeHosts({ hosts: [this.host] });
   }
 
   /** False once the link has ended, or was told to end. */
