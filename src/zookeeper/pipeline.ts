@@ -34,8 +34,8 @@ export class Pipeline implements LinkUser {
   #ping: WireRequest | undefined;
   #answeredAt = -Infinity;
   #isEnded = false;
-  /** The syncs that were put off, until they are answered. */
-  readonly #putOffSyncs = new Set<Call>();
+  /** The syncs and changes that were put off, until they are answered. */
+  readonly #putOff = new Set<Call>();
   /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
   postponedSince: number | undefined;
   /** The last answer, if the server said that it does not know the request. It may end the connection after that. */
@@ -171,6 +171,7 @@ export class Pipeline implements LinkUser {
       const request = new WireRequest(call, this.#options.nextXid(), this.#options.clock.now());
       this.#unwritten.addFrame(request, this.#chrootOf(operation));
       this.#unanswered.push(request);
+      call.firstXid ??= request.xid;
     } catch (error) {
       caller.reject(error);
       return;
@@ -230,13 +231,13 @@ export class Pipeline implements LinkUser {
       this.#postpone(request.call);
       return;
     }
-    if (request.call.timesPostponed !== undefined) {
-      this.postponedSince = undefined;
-      this.#putOffSyncs.delete(request.call);
-    }
-    if (this.#isTooEarly(operation)) {
+    if (this.#isTooEarly(request.call)) {
       this.#postpone(request.call);
       return;
+    }
+    if (request.call.timesPostponed !== undefined) {
+      this.postponedSince = undefined;
+      this.#putOff.delete(request.call);
     }
     if (error !== 0) {
       this.#listener.answered(operation, sentAt, error);
@@ -260,18 +261,25 @@ export class Pipeline implements LinkUser {
     caller.resolve({ value, zxid, wasPostponed: request.call.timesPostponed !== undefined });
   }
 
-  /** True for a read behind a sync that was put off: the server may show older data than the sync would have. */
-  #isTooEarly({ name, path, isAbsolute }: Operation<unknown>): boolean {
+  /**
+   * True for a read behind a sync or a change that was put off: the server shows older data than its caller expects, for
+   * example the znode of a holder that has handed its lock over.
+   */
+  #isTooEarly({ operation: { name, path, isAbsolute }, firstXid = Infinity }: Call): boolean {
     // The sync of a heartbeat is absolute. It depends on no other sync, and a proof must not wait.
-    if (this.#putOffSyncs.size === 0 || isAbsolute || !repeatable.has(name)) return false;
-    return [...this.#putOffSyncs].some(({ operation }) => isWithin(path, operation.path));
+    if (this.#putOff.size === 0 || isAbsolute || !repeatable.has(name)) return false;
+    return [...this.#putOff].some(
+      ({ operation, firstXid: earlier = Infinity }) =>
+        earlier < firstXid && (isWithin(path, operation.path) || isWithin(operation.path, path)),
+    );
   }
 
   /** The overloaded server has not executed the request, and asks for it again later. */
   #postpone(call: Call): void {
     const { clock, random } = this.#options;
-    // The sync of a heartbeat is absolute, and no read depends on it.
-    if (call.operation.kind === 'sync' && !call.operation.isAbsolute) this.#putOffSyncs.add(call);
+    const { kind, isAbsolute, isProof } = call.operation;
+    // The requests of a heartbeat change nothing, and no read depends on them.
+    if (kind !== 'read' && !isAbsolute && !isProof) this.#putOff.add(call);
     this.postponedSince ??= clock.now();
     const times = call.timesPostponed ?? 0;
     call.timesPostponed = times + 1;
@@ -289,7 +297,7 @@ export class Pipeline implements LinkUser {
   #stopPostponing(): void {
     for (const cancel of this.#postponed.values()) cancel();
     this.#postponed.clear();
-    this.#putOffSyncs.clear();
+    this.#putOff.clear();
   }
 
   /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */

@@ -23,6 +23,8 @@ export interface Call {
   readonly caller: Caller;
   /** How often an overloaded server has asked for the request again later. */
   timesPostponed?: number;
+  /** The xid with which it was sent first. */
+  firstXid?: number;
 }
 
 /** The header of a server's answer. */

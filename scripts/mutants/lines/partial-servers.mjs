@@ -111,9 +111,16 @@ export const mutants = [
   {
     name: 'a list behind a sync that the overloaded server has put off is believed',
     file: 'src/zookeeper/pipeline.ts',
-    find: 'if (this.#isTooEarly(operation)) {',
-    replace: 'if (this.#isTooEarly(operation) && false) {',
+    find: 'if (this.#isTooEarly(request.call)) {',
+    replace: 'if (this.#isTooEarly(request.call) && false) {',
     tests: tests('behaviour/field/throttled', 'to sync: a list behind it is asked for again'),
+  },
+  {
+    name: 'a list behind a hand-over that the overloaded server has put off is believed',
+    file: 'src/zookeeper/pipeline.ts',
+    find: "if (kind !== 'read' && !isAbsolute",
+    replace: "if (kind === 'sync' && !isAbsolute",
+    tests: tests('behaviour/field/throttled', 'to a hand-over'),
   },
   {
     name: 'a watch that was put off is planted for a waiter that has given up',

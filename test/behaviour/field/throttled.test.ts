@@ -48,6 +48,21 @@ describe('FIELD B1: a server that says "later"', function () {
       expectSameConnection();
     });
 
+  it('to a hand-over: the same client is shown no holder that has released', async () => {
+    const { mutex } = lab;
+    const held = await mutex.acquire(limit);
+    const next = mutex.acquire(limit);
+    await queued(2);
+    const said = throttle('multi', 2);
+    const released = held.release();
+    const hold = await next;
+    expect((await mutex.holder())?.path).to.equal(hold.path);
+    expect(said()).to.equal(2);
+    expect(await released).to.equal('released');
+    expectSameConnection();
+    await hold.release();
+  });
+
   it('to createContainer: the acquire of a new path goes on', async () => {
     const said = throttle('createContainer');
     await new InterProcessMutex(lab.client, testPath('fresh')).withLock(() => undefined, limit);
