@@ -78,7 +78,7 @@ export class Pipeline implements LinkUser {
 
   send(call: Call): void {
     const lack = this.#options.traits.whyNotToSend(call.operation.name, this.link.server);
-    if (lack) call.caller.reject(lack.asAnswer(call.operation.path));
+    if (lack) this.#refuse(call, lack.asAnswer(call.operation.path));
     else if (!this.#unsent.isEmpty || this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
     else this.#send(call);
   }
@@ -164,7 +164,7 @@ export class Pipeline implements LinkUser {
   }
 
   #send(call: Call): void {
-    const { operation, caller } = call;
+    const { operation } = call;
     try {
       // Before the frame is begun, because requests that this call sends would be written into the middle of it.
       operation.beforeWrite?.();
@@ -173,10 +173,16 @@ export class Pipeline implements LinkUser {
       this.#unanswered.push(request);
       call.firstXid ??= request.xid;
     } catch (error) {
-      caller.reject(error);
+      this.#refuse(call, error);
       return;
     }
     this.#writeSoon();
+  }
+
+  /** The request is not sent, or not sent again, so no read waits for it. */
+  #refuse(call: Call, error: unknown): void {
+    this.#putOff.delete(call);
+    call.caller.reject(error);
   }
 
   #fillWindow(): void {

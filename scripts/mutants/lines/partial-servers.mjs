@@ -116,6 +116,13 @@ export const mutants = [
     tests: tests('behaviour/field/throttled', 'to sync: a list behind it is asked for again'),
   },
   {
+    name: 'a read waits for a transaction that is never sent again',
+    file: 'src/zookeeper/pipeline.ts',
+    find: '    this.#putOff.delete(call);\n    call.caller.reject(error);',
+    replace: '    call.caller.reject(error);',
+    tests: tests('behaviour/field/throttled', 'whose hold is released in the pause'),
+  },
+  {
     name: 'a list behind a hand-over that the overloaded server has put off is believed',
     file: 'src/zookeeper/pipeline.ts',
     find: "if (kind !== 'read' && !isAbsolute",

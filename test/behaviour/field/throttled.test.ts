@@ -63,6 +63,19 @@ describe('FIELD B1: a server that says "later"', function () {
     await hold.release();
   });
 
+  it('to a transaction whose hold is released in the pause: reads wait for it no more', async () => {
+    const hold = await lab.mutex.acquire(limit);
+    const said = throttle('multi', 1);
+    const writing = awaitedLater(hold.transaction().setData(lab.path, Buffer.from('late')).commit());
+    await until('it was told', () => said() === 1);
+    const reading = lab.mutex.participants({ timeoutMs: sessionTimeoutMs });
+    await hold.release();
+    await rejection(writing);
+    expect(await reading).to.have.length.of.at.most(1);
+    expect(await lab.mutex.participants({ timeoutMs: 1_000 })).to.deep.equal([]);
+    expectSameConnection();
+  });
+
   it('to createContainer: the acquire of a new path goes on', async () => {
     const said = throttle('createContainer');
     await new InterProcessMutex(lab.client, testPath('fresh')).withLock(() => undefined, limit);
