@@ -40,8 +40,8 @@ export const mutants = [
   {
     name: 'an operation that ends each connection is sent without end',
     file: 'src/zookeeper/pipeline.ts',
-    find: 'if (lack) call.caller',
-    replace: 'if (lack && (false as boolean)) call.caller',
+    find: 'if (lack) this',
+    replace: 'if (lack && (false as boolean)) this',
     tests: tests('behaviour/field/unknown-operation', 'createContainer an acquire creates persistent parents'),
   },
   {
