@@ -19,7 +19,6 @@ export const onRealServer = [
   'mutex',
   'parents',
   'read-write',
-  'requests',
   'revocation',
   'security/secrets',
   'security/session-over-tls',
