@@ -19,6 +19,7 @@ export const onRealServer = [
   'mutex',
   'parents',
   'read-write',
+  'requests',
   'revocation',
   'security/secrets',
   'security/session-over-tls',

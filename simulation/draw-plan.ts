@@ -97,7 +97,7 @@ function drawFault(random: Random, mood: Mood): Fault {
   const process = random.whole(mood.processes);
   const member = random.whole(mood.members);
   const forMs = Math.round(sessionTimeoutMs * random.pick([0.05, 0.3, 0.7, 1.3]) * random.between(0.5, 1.5));
-  switch (random.whole(15)) {
+  switch (random.whole(16)) {
     case 0:
     case 1:
     case 2:
@@ -128,6 +128,8 @@ function drawFault(random: Random, mood: Mood): Fault {
       return { do: 'delete', lock: random.whole(mood.locks.length), index: random.whole(3) };
     case 12:
       return { do: random.pick(['force', 'revoke']), client, lock: random.whole(mood.locks.length) };
+    case 13:
+      return { do: 'throttle', client, requests: 1 + random.whole(random.pick([2, 20])) };
     default:
       return { do: 'server', member, how: random.pick(['crash', 'cut', 'depose', 'slow', 'stop']), forMs };
   }

@@ -5,7 +5,7 @@ import type { Hold, LockLostError } from '../src/index.ts';
 import { nameOf, type Claim } from './claim.ts';
 import type { Owner } from './owner.ts';
 import type { Recorder } from './recorder.ts';
-import type { Bench, Committed } from './rules/bench.ts';
+import { wakingMs, type Bench, type Committed } from './rules/bench.ts';
 import { GuardedWrites } from './rules/guarded-writes.ts';
 import { Leases } from './rules/leases.ts';
 import { isOrdered, judgeExistence, olderThan } from './rules/order.ts';
@@ -213,6 +213,3 @@ function reasonOf({ signal }: Hold): string {
 export function sessionName(id: bigint): string {
   return `0x${id.toString(16)}`;
 }
-
-/** The milliseconds for which a process that stalled runs its late timers, one after another. */
-const wakingMs = 5;

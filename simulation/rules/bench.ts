@@ -11,3 +11,6 @@ export interface Bench {
   /** True if the application has, had, or will soon have the lock by this znode. */
   readonly wasGranted: (path: string) => boolean;
 }
+
+/** The milliseconds for which a process that stalled runs its late timers, one after another. */
+export const wakingMs = 5;

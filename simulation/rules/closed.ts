@@ -1,6 +1,6 @@
 import { nameOf, type Claim } from '../claim.ts';
 import type { SimClient } from '../sim-client.ts';
-import type { Bench } from './bench.ts';
+import { wakingMs, type Bench } from './bench.ts';
 
 /**
  * A client that was closed: its holds have ended when `close` resolves. When the jobs of these holds have ended too, it
@@ -44,9 +44,12 @@ export class Closed {
       this.#expectNoMore(client, late);
     }
     for (const [client, until] of this.#late) {
-      if (client.process.now <= until && !client.process.isDead) continue;
+      const { process } = client;
+      // During a stall its clock shows the end already, and none of its timers runs.
+      const isStalled = process.stalledUntil + wakingMs >= this.#bench.now();
+      if ((process.now <= until || isStalled) && !process.isDead) continue;
       this.#late.delete(client);
-      if (!client.process.isDead) this.#expectNoMore(client, 0);
+      if (!process.isDead) this.#expectNoMore(client, 0);
     }
   }
 

@@ -128,11 +128,6 @@ export class LeaderElection {
         const { signal } = campaign;
         if (signal?.aborted && isAbortedBy(signal.reason, error)) throw signal.reason;
         if (!requeue || term.loss === undefined) throw error;
-        if (error !== term.loss)
-          this.#host.report.warn(
-            `The job of a lost term of ${this.#path} failed; the candidate campaigns again`,
-            error,
-          );
       } finally {
         stopping.dispose();
       }

@@ -71,12 +71,12 @@ export class LockInternals {
       // Nearly always there is a connection. Then no promise is needed.
       const session = sessions.current.isConnected ? sessions.current : await sessions.whenConnected(deadline);
       // Before anything is made for the attempt, because twenty thousand acquires may wait to begin.
-      const admitted = session.isConnected ? session.admission.enter(deadline) : undefined;
+      const downgradeOf = heldForWriting?.();
+      const admitted = session.isConnected && !downgradeOf ? session.admission.enter(deadline) : undefined;
       if (admitted) {
         await admitted;
-        if (session !== sessions.current) continue;
+        if (session !== sessions.current || heldForWriting?.()) continue;
       }
-      const downgradeOf = heldForWriting?.();
       const attempt = new Attempt(this.#queue, session, deadline);
       let step = await attempt.beginInTime(data || downgradeOf ? { data, downgradeOf } : noOptions);
       while (step.is === 'waiting') {

@@ -49,12 +49,13 @@ function whoHolds(session: Session, path: string, { leases, progress }: TimedOut
   if (leases && leases.limit < leases.wanted) return { reason: 'contention', leases };
   const own = ownHoldings(session, path);
   const ownHolds = own.length;
-  const [oldest] = own;
+  const forgotten = own.find(({ isOfLiveJob }) => !isOfLiveJob);
+  const named = forgotten ?? own[0];
   // Without the holds of other processes, a semaphore may have enough leases for the call.
-  if (oldest && (leases === undefined || ownHolds + leases.wanted > leases.limit))
+  if (named && (leases === undefined || ownHolds + leases.wanted > leases.limit))
     return {
-      reason: own.some(({ isOfLiveJob }) => isOfLiveJob) ? 'contention' : 'held-by-this-process',
-      holder: ownHolder(session, oldest),
+      reason: forgotten ? 'held-by-this-process' : 'contention',
+      holder: ownHolder(session, named),
       ownHolds,
       leases,
     };

@@ -49,9 +49,15 @@ export async function untilReleased<T>(hold: Releasable, path: string, job: () =
  */
 function noteLoss(error: unknown, loss: LockLostError, { keeper }: Releasable, path: string): void {
   keeper?.lock.host.report.warn(`A job under ${path} failed after its lock was lost (${loss.reason})`, error);
-  if (!(error instanceof Error) || !Object.isExtensible(error)) return;
-  if (error.cause === undefined) error.cause = loss;
-  Object.defineProperty(error, 'lockLost', { value: loss, configurable: true });
+  try {
+    if (!(error instanceof Error)) return;
+    const shown = { value: loss, configurable: true, writable: true };
+    // `Reflect`, because a frozen error stays as it is.
+    if (error.cause === undefined) Reflect.defineProperty(error, 'cause', shown);
+    Reflect.defineProperty(error, 'lockLost', shown);
+  } catch {
+    // The error of an application may throw when it is read. It must not be replaced by that.
+  }
 }
 
 /**
@@ -60,8 +66,8 @@ function noteLoss(error: unknown, loss: LockLostError, { keeper }: Releasable, p
  */
 export function isAbortedBy(reason: unknown, error: unknown): boolean {
   // Not by `instanceof`: under Jest, errors of Node are of another realm than this file.
-  const { name, cause } = (error ?? {}) as { name?: unknown; cause?: unknown };
-  return name === 'AbortError' && cause === reason;
+  const shown = (error ?? {}) as { name?: unknown; cause?: unknown };
+  return shown.name === 'AbortError' && shown.cause === reason;
 }
 
 function refuseOutliving(result: unknown): void {

@@ -3,8 +3,8 @@ import type { Deadline, Waiter } from '../support/deadline.js';
 
 /**
  * The acquires that wait to begin because their session's connection has more requests than its window. They wait in
- * call order, and cost a small object each. The requests of those that have begun go first, so that thousands of acquires in
- * one tick are granted one after another, and not all at the end.
+ * call order, and cost a small object each. The requests of those that have begun go first, so that thousands of
+ * acquires in one tick are granted one after another, and not all at the end.
  */
 export class Admission {
   readonly #room: () => number;

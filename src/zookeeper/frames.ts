@@ -1,6 +1,6 @@
 /**
  * Eight times the limit of ZooKeeper's own clients (`jute.maxbuffer`): the list of 130,000 waiters of a mutex. To read
- * and sort it blocks the event loop for about 200 ms, and a longer list would block it for longer.
+ * and sort it blocks the event loop for up to half a second, and a longer list would block it for longer.
  */
 export const longestFrame = 8 * 1024 * 1024;
 
@@ -30,9 +30,8 @@ export class FrameSplitter {
   }
 
   /**
-   * The whole frames, including their length, that `chunk` completes. Of a frame that is longer than `longest`, only
-   * the start, for {@link refuseCutOff}; the rest is not
-   * kept.
+   * The whole frames, including their length, that the received bytes complete. Of a frame that is too long to be read,
+   * only the start, for {@link refuseCutOff}. The rest is not kept.
    *
    * @throws RangeError for a length that no server sends: the peer does not speak ZooKeeper's protocol
    */

@@ -255,8 +255,9 @@ export class Pipeline implements LinkUser {
       refuseCutOff(frame);
       value = operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation)));
     } catch (unreadable) {
-      if (unreadable instanceof TooLongError) {
-        const { name, path } = operation;
+      const { name, kind, path } = operation;
+      // Of a change that was answered so, only a new connection shows the outcome.
+      if (unreadable instanceof TooLongError && kind === 'read') {
         caller.reject(new ZooKeeperError(marshallingError, name, path, { cause: unreadable }));
         return;
       }

@@ -31,7 +31,7 @@ export function step(life: Life, fact: Fact, now: number): Step {
       const held = needed(life);
       held.holds += 1;
       // From now on, a silent connection is given up sooner, and heartbeats go on.
-      return still(life.holds === 0 ? activated(held, fact, now) : held);
+      return still(activated(held, fact, now));
     }
     case 'freed': {
       const freed = neededNoMore(life, now);

@@ -226,6 +226,18 @@ describe('a timeout error', () => {
       await returnAll(leases);
     });
 
+    it('and names one that no job has, beside one of a running job', async () => {
+      const semaphore = semaphoreOf(lab.client, lab.path, 2);
+      const job = semaphore.withLock(() => lab.sleep(3 * learnMs));
+      await lab.sleep(learnMs);
+      const forgotten = await semaphore.acquire();
+      const error = await late(semaphore.acquire({ timeoutMs: learnMs }));
+      expect(error).to.include({ reason: 'held-by-this-process' });
+      expect(error.holder?.path).to.equal(forgotten.path);
+      await forgotten.release();
+      await job;
+    });
+
     it('if it can have no more itself', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 3);
       const lease = await semaphore.acquire();

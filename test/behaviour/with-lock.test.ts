@@ -12,6 +12,18 @@ import { CriticalSection } from '../../lab/critical-section.ts';
 import { gate } from '../../lab/gate.ts';
 import { queueOf, queueReaches, takeAway } from '../../lab/queue.ts';
 
+class FixedCause extends Error {
+  override get cause(): unknown {
+    return undefined;
+  }
+}
+
+class BadCause extends Error {
+  override get cause(): unknown {
+    throw new TypeError('the cause of an application');
+  }
+}
+
 describe('withLock', () => {
   const lab = labOfEachTest('with-lock');
 
@@ -83,6 +95,8 @@ describe('withLock', () => {
       [new Error('the job failed'), true],
       [new Error('the job failed', { cause }), false],
       [Object.freeze(new Error('frozen')), undefined],
+      [new FixedCause('its cause cannot be set'), undefined],
+      [new BadCause('its cause cannot be read'), undefined],
       [7, undefined],
     ] as const) {
       let lost: Hold | undefined;

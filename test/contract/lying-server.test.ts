@@ -5,6 +5,7 @@ import { Listing } from '../../src/internals/listing.ts';
 import { longestFrame } from '../../src/zookeeper/frames.ts';
 import { getChildren } from '../../src/zookeeper/operations.ts';
 import { Reader, Writer } from '../../src/zookeeper/wire.ts';
+import { longerList } from '../../lab/proxy/longer-list.ts';
 import { answered, once, sent } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { Random } from '../../lab/random.ts';
@@ -33,23 +34,6 @@ const names = (count: number, name: (index: number) => string): Writer => {
   for (let index = 0; index < count; index += 1) to.text(name(index));
   return to;
 };
-
-/** An answer with a list of children, made before its request is known. */
-const queueOf = (count: number, name: (index: number) => string): ((frame: Frame) => Buffer) => {
-  const list = names(count, name).frame().subarray(4);
-  const bytes = Buffer.concat([
-    withLength(16 + list.length + statBytes, 0),
-    Buffer.alloc(16),
-    list,
-    Buffer.alloc(statBytes),
-  ]);
-  return ({ xid }) => {
-    bytes.writeInt32BE(xid, 4);
-    return bytes;
-  };
-};
-
-const statBytes = 68;
 
 interface Lie {
   readonly what: string;
@@ -131,7 +115,7 @@ const lies: readonly Lie[] = [
   {
     what: 'names that are no names',
     to: 'getChildren2',
-    by: () => queueOf(3, (index) => ['', '../..', 'a/b'][index] ?? ''),
+    by: () => (frame) => longerList(frame, 3, (index) => ['', '../..', 'a/b'][index] ?? ''),
     says: /contains a name that is none/,
   },
 ];

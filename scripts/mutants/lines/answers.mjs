@@ -47,9 +47,23 @@ export const mutants = [
   {
     name: 'a list that is too long is downloaded again and again',
     file: 'src/zookeeper/pipeline.ts',
-    find: 'if (unreadable instanceof TooLongError) {',
-    replace: 'if (unreadable === undefined) {',
+    find: "unreadable instanceof TooLongError && kind === 'read'",
+    replace: 'unreadable === undefined',
     tests: tests('behaviour/field/too-long', 'one download and one error'),
+  },
+  {
+    name: 'a create whose answer is too long counts as never executed',
+    file: 'src/zookeeper/pipeline.ts',
+    find: "TooLongError && kind === 'read'",
+    replace: 'TooLongError && kind',
+    tests: tests('behaviour/field/too-long', 'to a create'),
+  },
+  {
+    name: 'a lease of a running job hides a forgotten one',
+    file: 'src/internals/timeout-error.ts',
+    find: 'own.find(({ isOfLiveJob }) => !isOfLiveJob)',
+    replace: 'own.every(({ isOfLiveJob }) => !isOfLiveJob) ? own[0] : undefined',
+    tests: tests('behaviour/timeouts', 'names one that no job has'),
   },
   {
     name: 'the rest of a frame that is too long is read as frames',
@@ -103,7 +117,7 @@ export const mutants = [
   {
     name: 'contention between jobs of one process reads as a forgotten release',
     file: 'src/internals/timeout-error.ts',
-    find: "own.some(({ isOfLiveJob }) => isOfLiveJob) ? 'contention' : 'held-by-this-process'",
+    find: "forgotten ? 'held-by-this-process' : 'contention'",
     replace: "'held-by-this-process'",
     tests: tests('behaviour/timeouts', 'names another job of this process'),
   },

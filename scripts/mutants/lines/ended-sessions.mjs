@@ -228,6 +228,13 @@ export const mutants = [
     tests: tests('unit/request-lanes', 'go out as proofs'),
   },
   {
+    name: 'a writer that goes on as a reader waits for the end of a burst',
+    file: 'src/internals/lock-internals.ts',
+    find: 'session.isConnected && !downgradeOf ? ',
+    replace: 'session.isConnected ? ',
+    tests: tests('behaviour/field/burst', 'a writer that goes on as a reader'),
+  },
+  {
     name: 'thousands of acquires of one tick begin at once',
     file: 'src/zookeeper/admission.ts',
     find: 'if (this.#waiting.size === 0 && this.#room() > 0) return undefined;',

@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type ConnectionState, type Hold, type LockClient } from '../../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  lockContext,
+  type ConnectionState,
+  type Hold,
+  type LockClient,
+} from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { awaitedLater, createParents, statesOf } from './support.ts';
 
@@ -60,6 +67,20 @@ describe(`FIELD B2: with ${answersPerSecond} answers a second and a session time
     expect(await hold.release()).to.equal('released');
     expect(lab.now() - startedAt).to.be.below(sessionTimeoutMs / 6);
     expectNothingLost(await all);
+  });
+
+  it('a writer that goes on as a reader does not wait for the end of a burst', async () => {
+    const { readLock, writeLock } = new InterProcessReadWriteLock(client, `${lab.path}/pair`);
+    await lockContext.run(async () => {
+      const writing = await writeLock.acquire();
+      const all = acquireAll(3_000, 300_000);
+      const startedAt = lab.now();
+      const reading = await readLock.acquire({ timeoutMs: 300_000 });
+      expect(lab.now() - startedAt).to.be.below(sessionTimeoutMs / 6);
+      await writing.release();
+      expect(reading.isValid).to.equal(true);
+      expectNothingLost(await all);
+    });
   });
 
   it('3,000 acquires on one path are granted in their order, and no hold is lost', async () => {

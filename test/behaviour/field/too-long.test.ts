@@ -1,30 +1,13 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold, type LockClient } from '../../../src/index.ts';
 import { longestFrame } from '../../../src/zookeeper/frames.ts';
-import { Reader, Writer } from '../../../src/zookeeper/wire.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { answered, sent } from '../../../lab/proxy/frame-matches.ts';
+import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
+import { longerList } from '../../../lab/proxy/longer-list.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { rejection } from '../../../lab/until.ts';
 import { queueReaches } from '../../../lab/queue.ts';
 import { awaitedLater, statesOf } from './support.ts';
-
-const statBytes = 68;
-
-/** The answer to a list, with many more names. */
-function withNames(frame: Frame, count: number, nameOf: (index: number) => string): Buffer {
-  const own = new Reader(frame.body, 16).texts();
-  const list = new Writer()
-    .int(frame.xid)
-    .long(frame.body.readBigInt64BE(4))
-    .int(0)
-    .int(own.length + count);
-  for (let index = 0; index < count; index += 1) list.text(nameOf(index));
-  for (const name of own) list.text(name);
-  const bytes = Buffer.concat([list.frame(), Buffer.alloc(statBytes)]);
-  bytes.writeInt32BE(bytes.length - 4, 0);
-  return bytes;
-}
 
 const waiterName = (index: number): string =>
   `_c_24fbea0a-aed6-4c73-9226-c5d2af4d6939-lock-${String(index - 2 ** 30).padStart(10, '0')}`;
@@ -44,7 +27,7 @@ describe('FIELD B3: an answer that is too long to be read', () => {
 
   const answersWith = (count: number, nameOf: (index: number) => string): void => {
     const isOfLock = (frame: Frame): boolean => answered('getChildren2')(frame) && frame.path === long.path;
-    lab.proxy.on((frame) => (isOfLock(frame) ? { replaceWith: withNames(frame, count, nameOf) } : undefined));
+    lab.proxy.on((frame) => (isOfLock(frame) ? { replaceWith: longerList(frame, count, nameOf) } : undefined));
   };
 
   for (const [what, count, nameOf, says] of [
@@ -73,6 +56,19 @@ describe('FIELD B3: an answer that is too long to be read', () => {
       await lab.sleep(1_000);
       expect(await lab.observer.children(long.path)).to.deep.equal([]);
     });
+
+  it('to a create: the outcome is looked up on the next connection, and nothing is left behind', async () => {
+    once(lab.proxy, answered('create2'), ({ body }) => {
+      const length = Buffer.alloc(4);
+      length.writeInt32BE(longestFrame + 1);
+      return { replaceWith: Buffer.concat([length, body]) };
+    });
+    const hold = await long.acquire();
+    expect(await lab.observer.children(long.path)).to.deep.equal([hold.path.slice(long.path.length + 1)]);
+    await hold.release();
+    expect(await lab.observer.children(long.path)).to.deep.equal([]);
+    expect(beside.isValid).to.equal(true);
+  });
 
   it('is none with 100,000 waiters: an acquire queues up behind them', async () => {
     answersWith(100_001, waiterName);
