@@ -256,7 +256,7 @@ export class Pipeline implements LinkUser {
       value = operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation)));
     } catch (unreadable) {
       const { name, kind, path } = operation;
-      // Of a change that was answered so, only a new connection shows the outcome.
+      // Only a new connection shows the outcome of a change that was answered so.
       if (unreadable instanceof TooLongError && kind === 'read') {
         caller.reject(new ZooKeeperError(marshallingError, name, path, { cause: unreadable }));
         return;

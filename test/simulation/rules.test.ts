@@ -355,14 +355,29 @@ describe('the judge of a simulation', () => {
       const client = simClient({ process, timers: 1 });
       const closed = new Closed(bench, () => ({ open: 1, late: 1 }));
       closed.closed(client, []);
-      const toldAt = (now: number): readonly string[] => {
+      const toldAt = (now: number, time = now): readonly string[] => {
         process.now = now;
+        bench.time = time;
         closed.look();
         return bench.told;
       };
       expect(toldAt(0)).to.deep.equal([]);
       expect(toldAt(2_000)).to.deep.equal([]);
-      expect(toldAt(2_001)).to.deep.equal(['I9']);
+      // During a stall its clock shows the end, and no timer runs.
+      process.stalledUntil = 9_000;
+      expect(toldAt(9_000, 3_000)).to.deep.equal([]);
+      expect(toldAt(9_005)).to.deep.equal([]);
+      expect(toldAt(9_006)).to.deep.equal(['I9']);
+    });
+
+    it('tells a late connection of a process that ran all the time', () => {
+      const process = processAt(0);
+      const closed = new Closed(bench, () => ({ open: 1, late: 1 }));
+      closed.closed(simClient({ process, timers: 1 }), []);
+      closed.look();
+      process.now = bench.time = 2_001;
+      closed.look();
+      expect(bench.told).to.deep.equal(['I9']);
     });
 
     it('tells a transaction after the end', () => {
