@@ -14,7 +14,8 @@ import { step, type Fact, type Order } from './session-life.js';
 import type { SessionEnd, SessionOwner } from './session-owner.js';
 import type { SessionWatches } from './session-watches.js';
 import type { Owed } from './wake-up.js';
-import { isZooKeeperError, ZooKeeperError } from './zookeeper-error.js';
+import { unimplemented } from './unknown-request-error.js';
+import { isRetryableNumber, isZooKeeperError } from './zookeeper-error.js';
 
 /**
  * The connection and the timer of a session. It feeds each fact to `session-life.ts`, which decides, and carries out the
@@ -132,16 +133,15 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
     this.feed({ is: 'attach-failed' });
   }
 
-  answered({ kind, name, path, isProof }: Operation<unknown>, sentAt: number, error: number): void {
+  answered({ kind, name, isProof }: Operation<unknown>, sentAt: number, error: number): void {
     if (error === 0) {
       if (kind === 'write' && !makesParents.has(name)) this.#session.writesAnswered += 1;
       this.feed({ is: 'answered', kind, sentAt, answeredAt: this.connection.answeredAt });
       return;
     }
-    const refusal = new ZooKeeperError(error, name, path);
     // The error is about the session or the server, not about the request. Only the next ConnectResponse can show the
     // true state. At a server without transactions no session can be proven, but the next server may have them.
-    if (refusal.isRetryable || (isProof && refusal.is('UNIMPLEMENTED')))
+    if (isRetryableNumber(error) || (isProof && error === unimplemented))
       this.connection.drop(new Error(`the server answered ${name} with error ${error}`));
   }
 

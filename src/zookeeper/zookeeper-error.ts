@@ -60,7 +60,7 @@ export class ZooKeeperError extends Error {
    * retryable errors).
    */
   get isRetryable(): boolean {
-    return retryable.has(this.number);
+    return isRetryableNumber(this.number);
   }
 
   /** The number of `CONNECTION_LOSS`: the client cannot know whether the request was executed. */
@@ -103,6 +103,11 @@ const names: Record<number, string> = {
 const definite = new Set([-6, -8, -100, -101, -102, -103, -108, -110, -111, -114, -120, -121, -125, -127]);
 
 const retryable = new Set([-4, -7, -112, -118, -122, -124]);
+
+/** As `isRetryable` of an error, for the number in an answer. */
+export function isRetryableNumber(number: number): boolean {
+  return retryable.has(number);
+}
 
 /** For `catch`: replaces the error NO_NODE by a value. */
 export function whenNoNode<T>(value: T): (error: unknown) => T {
