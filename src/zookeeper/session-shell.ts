@@ -15,7 +15,7 @@ import type { SessionEnd, SessionOwner } from './session-owner.js';
 import type { SessionWatches } from './session-watches.js';
 import type { Owed } from './wake-up.js';
 import { unimplemented } from './unknown-request-error.js';
-import { isRetryableNumber, isZooKeeperError } from './zookeeper-error.js';
+import { isRetryableNumber, isZooKeeperError, ZooKeeperError } from './zookeeper-error.js';
 
 /**
  * The connection and the timer of a session. It feeds each fact to `session-life.ts`, which decides, and carries out the

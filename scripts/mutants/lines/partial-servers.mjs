@@ -65,8 +65,8 @@ export const mutants = [
   {
     name: 'a client stays at a server that has no transactions, while other servers have them',
     file: 'src/zookeeper/session-shell.ts',
-    find: "refusal.isRetryable || (isProof && refusal.is('UNIMPLEMENTED'))",
-    replace: 'refusal.isRetryable',
+    find: 'isRetryableNumber(error) || (isProof && error === unimplemented)',
+    replace: 'isRetryableNumber(error)',
     tests: tests(
       'behaviour/field/unknown-multi',
       'goes on at the next server, with its hold',
