@@ -15,8 +15,8 @@ export const builds = [
     edits: [
       edit(
         'src/internals/lock-node.ts',
-        'const found = await findCreated(this.session, this.#place.path, this.#uuid);',
-        'const found = await Promise.resolve<Awaited<ReturnType<typeof findCreated>>>(undefined);',
+        'const { names, created } = await findCreated(this.session, lost.parent, lost.uuid);',
+        'const { names, created }: Awaited<ReturnType<typeof findCreated>> = { names: [], created: undefined };',
       ),
     ],
   },

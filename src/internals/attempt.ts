@@ -6,6 +6,7 @@ import { Grant } from './grant.js';
 import { rememberHolder, seenIn } from './known-holder.js';
 import { LockTimeoutError } from './lock-errors.js';
 import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
+import { MisfitError } from './own-creation.js';
 import { Predecessors, type WaiterToWake, type ZnodesBefore } from './predecessors.js';
 import type { Queued, QueueView } from './queue-view.js';
 import type { Behind, ZnodeQueue } from './znode-queue.js';
@@ -246,6 +247,7 @@ export class Attempt {
     try {
       if (!(await this.#node.createAtPlaceOf(held.node, data, this.#queue.host.options.aclFor))) return { is: 'over' };
     } catch (error) {
+      if (error instanceof MisfitError) return { is: 'absent' };
       if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
       if (!(await this.#queue.findAgain(this.#node.session, this.#node, this.#deadline))) return { is: 'over' };
     }
@@ -256,6 +258,7 @@ export class Attempt {
     const node = this.#node;
     const joined = await this.#queue.join(node, this.#deadline, data);
     if (joined.is === 'not created') return { is: 'over' };
+    if (joined.is === 'contradicted') return { is: 'absent' };
     this.#queue.refuseOverflow(node);
     if (joined.is === 'created') return this.#place(joined.view, { wasQueued: false });
     const { before } = joined;

@@ -8,21 +8,23 @@ import { findProtected } from '../driver/names.js';
  * is read behind an answered quorum write proves that the znode does not exist, because a session that moved to another
  * server may be shown an older tree.
  */
-export async function findCreated(
-  session: Session,
-  parent: string,
-  uuid: string,
-): Promise<{ readonly path: string; readonly stat: Stat } | undefined> {
+export async function findCreated(session: Session, parent: string, uuid: string): Promise<Found> {
   const written = session.request(checkServers());
   const listed = session.find(getChildren(parent));
   listed.catch(ignore);
   const { wasPostponed } = await written;
-  const names = wasPostponed ? await session.find(getChildren(parent)) : await listed;
-  const name = findProtected(names ?? [], uuid);
-  if (name === undefined) return undefined;
+  const names = (wasPostponed ? await session.find(getChildren(parent)) : await listed) ?? [];
+  const name = findProtected(names, uuid);
+  if (name === undefined) return { names, created: undefined };
   const path = join(parent, name);
   const stat = await session.find(exists(path));
-  return stat && { path, stat };
+  return { names, created: stat && { path, stat } };
+}
+
+interface Found {
+  /** The names of all children. */
+  readonly names: readonly string[];
+  readonly created: { readonly path: string; readonly stat: Stat } | undefined;
 }
 
 function ignore(): void {

@@ -97,7 +97,7 @@ export class Grant implements Holding {
   }
 
   znodeDeleted(): void {
-    this.node.markDeleted();
+    this.node.vanished();
   }
 
   /**

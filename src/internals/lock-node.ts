@@ -3,24 +3,19 @@ import type { Chance } from '../support/chance.js';
 import type { Clock } from '../support/clock.js';
 import { inNoContext } from '../support/no-context.js';
 import { Listeners } from '../support/listeners.js';
-import {
-  checkExists,
-  createEphemeral,
-  createSequential,
-  multi,
-  remove,
-  type AclEntry,
-} from '../zookeeper/operations.js';
+import { checkExists, createEphemeral, multi, remove, type AclEntry } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
-import type { Reader } from '../zookeeper/wire.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import { protectedPrefix, sequenceOf, sortKey, stickyUuid } from '../driver/names.js';
+import { protectedPrefix, sequenceOf, sortKey, stickyUuid, uuidOf } from '../driver/names.js';
 import { findCreated } from './find-created.js';
 import type { Mark } from './mark.js';
 import { Newest } from './newest.js';
+import { fitting, MisfitError, ownCreation } from './own-creation.js';
 import type { QueueKind } from './queue-view.js';
 import { SelfWatch, type Watched } from './self-watch.js';
+import { sessionPause } from './session-pause.js';
+import { removeStrays, resembles, type LostZnode } from './strays.js';
 
 /**
  * One znode of this client, from its create until it is gone or its session has ended. The node knows the znode by its
@@ -58,6 +53,11 @@ export class LockNode implements Watched {
   /** True if the znode holds the lock, or held it. When such a znode is gone, the znode right behind it is first. */
   get wasGranted(): boolean {
     return this.#role === 'granted';
+  }
+
+  /** True for the path of a znode whose name is not known yet, if the create may have made it. */
+  mayBeAt(path: string): boolean {
+    return path.includes(this.#uuid);
   }
 
   granted(): void {
@@ -104,18 +104,14 @@ export class LockNode implements Watched {
    */
   create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<LockNode | undefined> {
     const path = join(this.#place.path, protectedPrefix(this.#uuid, this.#place.kind.lockName));
-    const creation = createSequential(path, data, aclFor(path));
     this.data = data;
-    // Counted while the answer is read, because further answers may have been read before the promise resolves.
-    const counted = {
-      ...creation,
-      read: (from: Reader) => ({ created: creation.read(from), writes: this.session.writesAnswered }),
-    };
     this.#become(unknown);
-    return this.session.request(counted).then(
-      ({ value: { created, writes } }) => {
+    return this.session.request(ownCreation(this.session, path, data, aclFor(path))).then(
+      ({ value, zxid }) => {
+        const created = fitting(value, zxid, this.session);
+        if (typeof created === 'string') return this.#contradicted(path, created);
         this.#appeared(created.path, created.stat.czxid);
-        return this.#siblings.newest.rightBefore(this, this.#place.path, writes);
+        return this.#siblings.newest.rightBefore(this, this.#place.path, value.writes);
       },
       (error: unknown) => this.#failed(error),
     );
@@ -141,14 +137,24 @@ export class LockNode implements Watched {
     this.#become(unknown);
     const { value, zxid } = await this.session.request(downgrade).catch((error: unknown) => this.#failed(error));
     if (value.is === 'done') {
+      const [, created] = value.results;
+      if (created !== path) this.#contradicted(path, `it is ${created}`);
       this.#siblings.newest.forget(this.#place.path);
       this.#appeared(path, zxid);
       return true;
     }
     this.#become(unsent);
     if (!value.errors[0]?.is('NO_NODE')) throw value.error;
-    other.markDeleted();
+    other.vanished();
     return false;
+  }
+
+  #contradicted(path: string, why: string): never {
+    this.#become(contradicted);
+    const { report } = this.tools;
+    const text = `The answer to the create of ${report.onServers(path)} does not fit: ${why}; searching for the znode`;
+    report.warn(text, undefined);
+    throw new MisfitError(text);
   }
 
   #failed(error: unknown): never {
@@ -161,17 +167,41 @@ export class LockNode implements Watched {
    * to this session.
    */
   async find(): Promise<boolean> {
-    const path = join(this.#place.path, protectedPrefix(this.#uuid, this.#place.kind.lockName));
-    const found = await findCreated(this.session, this.#place.path, this.#uuid);
-    if (found) {
-      this.#siblings.newest.forget(this.#place.path);
-      this.#appeared(found.path, found.stat.czxid);
+    const lost = this.#lost(this.#uuid);
+    const { names, created } = await findCreated(this.session, lost.parent, lost.uuid);
+    if (created) {
+      this.#siblings.newest.forget(lost.parent);
+      this.#appeared(created.path, created.stat.czxid);
     } else {
+      if (lost.isElsewhere || names.some((name) => resembles(join(lost.parent, name), lost.asked))) this.#search(lost);
       this.markDeleted();
     }
-    this.tools.report.background({ type: 'create-searched', path, found: found !== undefined });
+    this.tools.report.background({ type: 'create-searched', path: lost.asked, found: created !== undefined });
     // CURATOR-604: a znode that another session created must be deleted, never held.
-    return found?.stat.ephemeralOwner === this.session.id;
+    return created?.stat.ephemeralOwner === this.session.id;
+  }
+
+  /** The servers say that the znode is gone, without an event. It may stand under another name than this client knows. */
+  vanished(): void {
+    const lost = this.isThere ? this.#lost(uuidOf(this.name) ?? '') : undefined;
+    this.markDeleted();
+    if (lost) this.#search(lost);
+  }
+
+  #search(lost: LostZnode): void {
+    void inNoContext(() => removeStrays(this.session, lost));
+  }
+
+  #lost(uuid: string): LostZnode {
+    const { path: parent, kind, tools } = this.#place;
+    return {
+      parent,
+      asked: join(parent, protectedPrefix(uuid, kind.lockName)),
+      uuid,
+      isElsewhere: this.#state === contradicted,
+      isOfOther: (path) => this.#siblings.has(path),
+      tools,
+    };
   }
 
   get #siblings(): SessionNodes {
@@ -289,8 +319,9 @@ export class LockNode implements Watched {
     try {
       const { value } = await this.session.request(multi(checkExists(next.path), remove(this.path)));
       const [ofNext, ofThis] = value.is === 'done' ? [] : value.errors;
-      if (ofNext?.is('NO_NODE')) next.markDeleted();
-      else if (value.is === 'done' || ofThis?.is('NO_NODE')) this.markDeleted();
+      if (ofNext?.is('NO_NODE')) next.vanished();
+      else if (value.is === 'done') this.markDeleted();
+      else if (ofThis?.is('NO_NODE')) this.vanished();
     } catch {
       // `#deleteUntilGone` tries again, as after any other failed delete.
     }
@@ -305,7 +336,7 @@ export class LockNode implements Watched {
         await this.session.request(remove(this.path));
         this.markDeleted();
       } catch (error) {
-        if (isZooKeeperError(error, 'NO_NODE')) this.markDeleted();
+        if (isZooKeeperError(error, 'NO_NODE')) this.vanished();
         else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.session.whenConnected();
         else if (this.#mayBeThere()) await this.#pause(tries, error);
       }
@@ -321,15 +352,7 @@ export class LockNode implements Watched {
     const { report } = this.tools;
     report.background({ type: 'delete-retried', path: this.path, error });
     report.warn(`A lock's znode under ${report.onServers(this.#place.path)} could not be deleted; trying again`, error);
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        cancel();
-        stop();
-        resolve();
-      };
-      const cancel = this.tools.clock.after(Math.min(slowestRetryMs, 100 * 2 ** Math.min(tries, 10)), finish);
-      const stop = this.session.onChange(() => this.session.isEnded && finish());
-    });
+    return sessionPause(this.session, this.tools.clock, tries);
   }
 
   #appeared(path: string, czxid: bigint): void {
@@ -340,6 +363,8 @@ export class LockNode implements Watched {
 
   #become(state: NodeState): void {
     this.session.znodes += Number(isOnServers(state)) - Number(isOnServers(this.#state));
+    if (state.at === 'unknown') this.#siblings.unnamed.add(this);
+    else if (this.#state.at === 'unknown') this.#siblings.unnamed.delete(this);
     this.#state = state;
   }
 
@@ -393,6 +418,9 @@ const unsent: NodeState = { at: 'unsent' };
 
 const unknown: NodeState = { at: 'unknown' };
 
+/** The answer does not fit, so the znode may have another name than any that this client knows. */
+const contradicted: NodeState = { at: 'unknown' };
+
 const gone: Gone = { at: 'gone', isLeft: false };
 
 const left: Gone = { at: 'gone', isLeft: true };
@@ -421,8 +449,6 @@ export interface NodePlace {
   readonly tools: NodeTools;
 }
 
-const slowestRetryMs = 5_000;
-
 /** A limit, because ten thousand waiters may give up at the same moment. */
 const mostSteps = 1_000;
 
@@ -430,11 +456,18 @@ const mostSteps = 1_000;
 class SessionNodes {
   readonly byPath = new Map<string, LockNode>();
   readonly newest = new Newest<LockNode>();
+  /** The znodes whose creates were sent, and whose names are not known yet. */
+  readonly unnamed = new Set<LockNode>();
 
   constructor(session: Session) {
     session.onChange(() => {
       if (session.isEnded) for (const node of [...this.byPath.values()]) node.sessionEnded();
     });
+  }
+
+  /** True if the path is that of one of these znodes, or may be. */
+  has(path: string): boolean {
+    return this.byPath.has(path) || [...this.unnamed].some((node) => node.mayBeAt(path));
   }
 }
 

@@ -130,7 +130,7 @@ export class SelfWatch {
       const found = await session.ask(async () =>
         this.#watched.isThere ? ((await session.watches.plant(path, 'data', listener)) ?? 'gone') : 'gone',
       );
-      if (found === 'gone') this.#watched.markDeleted();
+      if (found === 'gone') this.#watched.vanished();
       else if (found) {
         // An event that arrived with the answer has planted another watch, which the server has not promised yet.
         if (this.#state.at === 'planted' && this.#state.listener === listener)
@@ -161,6 +161,8 @@ export interface Watched {
   readonly tools: WatchTools;
   /** The znode was deleted. */
   markDeleted(): void;
+  /** The servers say that it does not exist. */
+  vanished(): void;
   /** Another client takes the lock by force. */
   forced(): void;
 }

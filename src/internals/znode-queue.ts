@@ -7,6 +7,7 @@ import { checkServers } from '../zookeeper/operations.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { isSequenceNearOverflow } from '../driver/names.js';
 import { LockNode, type NodePlace } from './lock-node.js';
+import { MisfitError } from './own-creation.js';
 import type { QueueKind, QueueView } from './queue-view.js';
 import type { Deadline } from '../support/deadline.js';
 import { CreateGates, type CreateGate } from './create-gate.js';
@@ -63,6 +64,7 @@ export class ZnodeQueue {
         try {
           return await sent;
         } catch (error) {
+          if (error instanceof MisfitError) return { is: 'contradicted' };
           if (error instanceof ZooKeeperError && error.isRetryable) {
             return (await this.findAgain(session, node, deadline))
               ? { is: 'created', view: undefined }
@@ -236,6 +238,8 @@ export interface QueuedListener {
 /** The known place of a znode after its create. */
 export type Joined =
   | { readonly is: 'not created' }
+  /** The answer does not fit: the caller must give the znode up. */
+  | { readonly is: 'contradicted' }
   /** The view is undefined if its answer was lost. */
   | { readonly is: 'created'; readonly view: QueueView | undefined }
   /** No other znode is between this one and `before`, a znode of the same process. */

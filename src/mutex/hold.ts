@@ -266,7 +266,7 @@ export class Hold implements AsyncDisposable {
       remainingMs: () => this.remainingMs,
       loss: () => this.loss,
       trace: (commit) => this.keeper.committing(this, commit),
-      markDeleted: () => node.markDeleted(),
+      markDeleted: () => node.vanished(),
       claims: () => (rules?.weights ? [path] : []),
       queues: () => queuesOf(path, this.path),
     };

@@ -141,6 +141,22 @@ export function remove(path: string, version = anyVersion): Operation<void> {
   return operation('delete', 'write', path, (to) => to.path(path).int(version), nothing);
 }
 
+/**
+ * Lists the ephemeral znodes of the session, by the servers' paths. A server before 3.6 answers UNIMPLEMENTED, and closes
+ * the connection.
+ */
+export function getEphemerals(): Operation<string[]> {
+  return absolute(
+    operation(
+      'getEphemerals',
+      'read',
+      '/',
+      (to) => to.path('/'),
+      (from) => from.texts(),
+    ),
+  );
+}
+
 /** With `watch`, it also reports the creation of the znode. No other request does. */
 export function exists(path: string, watch = false): Operation<Stat> {
   return operation('exists', 'read', path, (to) => to.path(path).flag(watch), readStat);
@@ -310,6 +326,7 @@ const opcodes = {
   createContainer: 19,
   createTTL: 21,
   setWatches: 101,
+  getEphemerals: 103,
   addWatch: 106,
   closeSession: -11,
 } as const;

@@ -48,7 +48,7 @@ export class Prover {
   #sendChecks(): Promise<void>[] {
     const checks = [...this.#toCheck].map((znode) =>
       this.#check([znode.path], (errors) => {
-        if (errors[0]?.is('NO_NODE')) znode.markDeleted();
+        if (errors[0]?.is('NO_NODE')) znode.vanished();
       }),
     );
     this.#toCheck.clear();
@@ -93,7 +93,8 @@ export class Prover {
 /** The znode of a waiter, which a quorum write checks before the waiter's grant. */
 export interface Checked {
   readonly path: string;
-  markDeleted(): void;
+  /** The servers say that it does not exist. */
+  vanished(): void;
 }
 
 interface ProverOptions {

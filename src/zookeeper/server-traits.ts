@@ -110,6 +110,7 @@ const oftenMissing: ReadonlySet<string> = new Set([
   'setWatches',
   'removeWatches',
   'addWatch',
+  'getEphemerals',
 ]);
 
 const usualTimes = 3;

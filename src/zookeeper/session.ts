@@ -216,7 +216,12 @@ export class Session {
 
   /** True if a grant needs that the session attaches anew first, because the session was quiet. */
   get isStale(): boolean {
-    return this.#options.traits?.forgetsSessions !== true && this.#beforeGrant === 'attach';
+    return this.isResumed && this.#beforeGrant === 'attach';
+  }
+
+  /** False at servers that give each connection a session of its own, so that the end of a connection costs the session. */
+  get isResumed(): boolean {
+    return this.#options.traits?.forgetsSessions !== true;
   }
 
   /**

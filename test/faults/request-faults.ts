@@ -1,6 +1,8 @@
+import { withFlippedBit } from '../../lab/proxy/flipped-bit.ts';
 import { sleep } from '../../lab/world.ts';
 import { sessionTimeoutMs } from './case-run.ts';
 import { longMs, never, shortMs, type Fault, type FrameFact } from './fault.ts';
+import type { FrameKey } from './frame-key.ts';
 
 /** ZooKeeper's THROTTLED_OP: not executed, please try again. */
 const throttled = -127;
@@ -38,6 +40,12 @@ export const requestFaults: readonly Fault[] = [
       return 'cut';
     },
   },
+  flipped('one bit of a uuid is flipped', /_c_\D*(?=\d)/),
+  flipped(
+    'one bit of a sequence number is flipped',
+    /-\d{9}(?=\d)/,
+    ({ key }) => key.from === 'client' && key.op === 'create2',
+  ),
   ...(['refused', 'swallowed', 'closed'] as const).map((newcomers): Fault => ({
     name: `new connections are ${newcomers} from here on`,
     lastsMs: 2 * sessionTimeoutMs,
@@ -50,6 +58,26 @@ export const requestFaults: readonly Fault[] = [
     },
   })),
 ];
+
+/** The bit makes another digit of the digit behind the match, so the name stays one of this kind of lock. */
+function flipped(name: string, before: RegExp, isWithout: (fact: FrameFact) => boolean = () => false): Fault {
+  return {
+    name,
+    lastsMs: 0,
+    refuses: true,
+    excludes: (fact) => {
+      if (!changesOwn.has(fact.key.op)) return 'the tests of single answers look at it';
+      return isWithout(fact) ? 'it has none' : undefined;
+    },
+    strike: (frame) => {
+      const found = before.exec(frame.body.toString('latin1'));
+      return found ? { replaceWith: withFlippedBit(frame, found.index + found[0].length, 0) } : 'pass';
+    },
+  };
+}
+
+/** The requests that create, delete or hand over a znode of the client. */
+const changesOwn: ReadonlySet<FrameKey['op']> = new Set(['create2', 'delete', 'handOver', 'downgrade']);
 
 function whereNoRequest({ key }: FrameFact): string | undefined {
   if (key.from === 'server') return 'it is no request';

@@ -26,7 +26,7 @@ export const mutants = [
   {
     name: 'a session attaches anew at servers that resume none',
     file: 'src/zookeeper/session.ts',
-    find: 'this.#options.traits?.forgetsSessions !== true && ',
+    find: 'this.isResumed && ',
     replace: '',
     tests: tests('behaviour/field/other-session', 'attaches no more'),
   },

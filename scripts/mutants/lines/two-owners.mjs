@@ -83,7 +83,7 @@ export const mutants = [
   {
     name: 'a hold that was handed over although its znode no longer exists',
     file: 'src/internals/lock-node.ts',
-    find: "if (ofNext?.is('NO_NODE')) next.markDeleted();",
+    find: "if (ofNext?.is('NO_NODE')) next.vanished();",
     replace: "if (ofNext?.is('NO_NODE')) return;",
     tests: tests('behaviour/hand-over', 'to a znode that was already deleted'),
   },
@@ -332,7 +332,7 @@ export const mutants = [
   {
     name: 'a znode of another session is granted',
     file: 'src/internals/lock-node.ts',
-    find: 'return found?.stat.ephemeralOwner === this.session.id;',
+    find: 'return created?.stat.ephemeralOwner === this.session.id;',
     replace: 'return true;',
     tests: tests('behaviour/grants', 'of another session'),
   },
