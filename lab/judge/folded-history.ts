@@ -101,6 +101,7 @@ export function fold(events: readonly HistoryEvent[]): History {
   const [run] = events;
   if (run?.type !== 'run') throw new Error('Expected a history to begin with `run`');
   const acquires = new Map<string, Acquire>();
+  const granted: Acquire[] = [];
   const latest = new Map<string, Incarnation>();
   const incarnations: Incarnation[] = [];
   const faults = new Map<string, Fault>();
@@ -183,6 +184,8 @@ export function fold(events: readonly HistoryEvent[]): History {
       }
       default:
         follow(known(acquires, event.id, event), event, writes);
+        // In one moment of virtual time many calls may be granted, one after another.
+        if (event.type === 'granted') granted.push(known(acquires, event.id, event));
     }
   }
   const all = [...acquires.values()];
@@ -191,7 +194,7 @@ export function fold(events: readonly HistoryEvent[]): History {
     run,
     events,
     acquires: all,
-    grants: grantsOf(all),
+    grants: grantsOf(granted),
     incarnations,
     faults: [...faults.values()],
     registered,

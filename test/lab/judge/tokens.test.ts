@@ -26,6 +26,17 @@ describe('tokens in a history', () => {
     expect(granted(granted(calm(), 'c1', 'x', 1_000, 11), 'c2', 'y', 2_000, 10).findings).to.deep.equal(['tokens']);
   });
 
+  it('grow in the order of the grants, also if two of one moment were called in the other order', () => {
+    const call = (script: Script, id: string, t: number): Script =>
+      script.own('c1', id, t, { type: 'call', path: '/a', kind: 'plain', flow: id, role: 'owner' });
+    const grant = (script: Script, id: string, token: number): Script =>
+      script
+        .own('c1', id, 2_000, { type: 'granted', path: '/a', hold: `/a/${id}`, token: `${token}`, valid: true })
+        .release('c1', id, 2_000);
+    const called = call(call(calm(), 'x', 1_000), 'y', 1_001);
+    expect(grant(grant(called, 'y', 10), 'x', 11).findings).to.deep.equal([]);
+  });
+
   it('must not be the same for two znodes', () => {
     expect(granted(granted(calm(), 'c1', 'x', 1_000, 11), 'c2', 'y', 2_000, 11, '/a/other').findings).to.deep.equal([
       'tokens',
