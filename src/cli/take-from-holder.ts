@@ -1,6 +1,7 @@
 import type { LockClient } from '../client/lock-client.js';
 import { lockPath } from '../zookeeper/path.js';
 import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { phantomAmong, phantomText } from '../internals/phantoms.js';
 import type { connectionOptions } from './connection.js';
 import { exitCodes } from './exit-code.js';
 import { holderOf } from './holder-of.js';
@@ -18,9 +19,8 @@ type TakeOptions = AskOptions & {
 /** The verb `revoke`. Resolves with the exit code. */
 export function askHolder(args: Arguments<AskOptions>, io: Io): Promise<number> {
   return withHolder(args, io, async (client, znode) => {
-    const { revoke } = await import('../revocation/revocation.js');
-    await revoke(client, znode);
-    return 'asked';
+    const { requestRelease } = await import('../revocation/revocation.js');
+    return (await requestRelease(client, znode)) === 'marked' ? 'asked' : 'released';
   });
 }
 
@@ -46,12 +46,25 @@ function withHolder(
     const { client, board } = open;
     const znode = await holderOf(client.host, board, path);
     const done = znode === undefined ? 'free' : await act(client, znode).catch(unlessGone);
+    const phantom = done === 'released' && znode !== undefined ? await phantomAt(client, znode) : undefined;
+    if (phantom !== undefined) {
+      if (args.options.json) io.stdout.write(`${printableJson({ path, znode, done: 'nothing' })}\n`);
+      io.stderr.write(`nothing to release: ${printable(phantom)}\n`);
+      return exitCodes.failed;
+    }
     if (args.options.json) io.stdout.write(`${printableJson({ path, znode, done })}\n`);
     else if (znode !== undefined) io.stdout.write(`${done} ${printable(znode)}\n`);
     if (znode === undefined && !board.locks.has(path) && board.locks.size > 0)
       io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);
     return exitCodes.success;
   });
+}
+
+/** The words for a znode that only the server of this client still shows. */
+async function phantomAt({ host: { sessions, report } }: LockClient, znode: string): Promise<string | undefined> {
+  const session = sessions.current;
+  const found = await phantomAmong(session, [znode]).catch(() => undefined);
+  return found?.is === 'phantom' ? phantomText(session, report.onServers(znode)) : undefined;
 }
 
 function unlessGone(error: unknown): 'released' {

@@ -7,6 +7,7 @@ import { rememberHolder, seenIn } from './known-holder.js';
 import { LockTimeoutError } from './lock-errors.js';
 import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
 import { MisfitError } from './own-creation.js';
+import { seekPhantoms } from './phantoms.js';
 import { Predecessors, type WaiterToWake, type ZnodesBefore } from './predecessors.js';
 import type { Queued, QueueView } from './queue-view.js';
 import type { Behind, ZnodeQueue } from './znode-queue.js';
@@ -88,6 +89,14 @@ export class Attempt {
       return this.#waitBy(
         stop,
         isNext ? node.session.keepProven(node) : undefined,
+        isNext
+          ? seekPhantoms(
+              node.session,
+              node.tools,
+              () => [predecessor],
+              () => waiter.wake('recheck'),
+            )
+          : undefined,
         this.#watchLockData(lockData, waiter),
       );
     });

@@ -2,6 +2,7 @@ import type { Session } from '../zookeeper/session.js';
 import { watchZnode } from '../zookeeper/watch-znode.js';
 import { rememberHolder, seenIn, type SeenHolder } from './known-holder.js';
 import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
+import { seekPhantoms } from './phantoms.js';
 
 /**
  * The znodes that a waiter watches in a queue where no znode is inserted before another: its predecessor, and the znode
@@ -18,6 +19,7 @@ export class Predecessors {
   #areAll = false;
   #waiter: WaiterToWake | undefined;
   #stopProving: (() => void) | undefined;
+  #stopSeeking: (() => void) | undefined;
   #wasListOld = false;
 
   constructor(node: LockNode) {
@@ -82,6 +84,8 @@ export class Predecessors {
     this.#areAll = false;
     this.#stopProving?.();
     this.#stopProving = undefined;
+    this.#stopSeeking?.();
+    this.#stopSeeking = undefined;
   }
 
   #watch(znode: WatchedZnode): void {
@@ -138,6 +142,12 @@ export class Predecessors {
   /** The next event may let the waiter be granted. So its session proves itself from now on. */
   #becomeNext(): void {
     this.#stopProving ??= this.#session.keepProven(this.#node);
+    this.#stopSeeking ??= seekPhantoms(
+      this.#session,
+      this.#node.tools,
+      () => this.#left.map(({ path }) => path),
+      () => this.#waiter?.wake('recheck'),
+    );
   }
 
   #rememberHolder(): void {

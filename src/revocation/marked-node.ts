@@ -31,14 +31,14 @@ export class MarkedNode {
    * @throws RequestFailedError when the znode does not exist, or ZooKeeper refuses
    * @throws InvalidPathError when no session owns the znode
    */
-  async mark(deadline: Deadline): Promise<void> {
+  async mark(deadline: Deadline): Promise<'marked' | 'gone'> {
     const { ephemeralOwner } = await this.#look(deadline).catch(this.#refused);
     if (ephemeralOwner === 0n)
       throw new InvalidPathError(
         this.#path,
         'no session owns this znode, so nobody holds a lock by it. Pass the path of a participant, such as (await mutex.participants())[0].path',
       );
-    await this.#write(deadline);
+    return this.#write(deadline);
   }
 
   /** Resolves when the znode is deleted. Writes the mark again if other data have replaced it. */
@@ -46,13 +46,22 @@ export class MarkedNode {
     for (;;) {
       const change = await this.#nextChange(deadline).catch(this.#refused);
       if (change === 'gone') return;
-      if (change === 'overwritten') await this.#write(deadline);
+      if (change === 'overwritten' && (await this.#write(deadline)) === 'gone') return;
     }
   }
 
-  /** Deletes the znode. Resolves when it does not exist any more. */
-  async delete(deadline: Deadline): Promise<void> {
-    await this.#host.sessions.ask(remove(this.#path), deadline).catch(whenNoNode(undefined)).catch(this.#refused);
+  /**
+   * Deletes the znode. Resolves with `gone` if it did not exist any more. If an answer was lost, the request that was not
+   * answered has probably deleted it.
+   */
+  async delete(deadline: Deadline): Promise<'deleted' | 'gone'> {
+    let requests = 0;
+    const answer = this.#host.sessions.ask((session) => {
+      requests += 1;
+      return session.request(remove(this.#path));
+    }, deadline);
+    const end = await answer.then(() => 'deleted' as const, whenNoNode('gone' as const)).catch(this.#refused);
+    return requests > 1 ? 'deleted' : end;
   }
 
   async #look(deadline: Deadline): Promise<Stat> {
@@ -73,10 +82,10 @@ export class MarkedNode {
   }
 
   /** Writes the mark. A participant that released meanwhile needs none. */
-  async #write(deadline: Deadline): Promise<void> {
-    await this.#host.sessions
+  #write(deadline: Deadline): Promise<'marked' | 'gone'> {
+    return this.#host.sessions
       .ask(setData(this.#path, dataOf(this.#mark)), deadline)
-      .catch(whenNoNode(undefined))
+      .then(() => 'marked' as const, whenNoNode('gone' as const))
       .catch(this.#refused);
   }
 

@@ -42,9 +42,18 @@ export interface ForceReleaseOptions {
  * if (holder) await revoke(client, holder.path);
  */
 export async function revoke(client: LockClient, participantPath: string, options?: AskOptions): Promise<void> {
+  await requestRelease(client, participantPath, options);
+}
+
+/** As `revoke`. Resolves with `gone` if the participant had released before. */
+export function requestRelease(
+  client: LockClient,
+  participantPath: string,
+  options?: AskOptions,
+): Promise<'marked' | 'gone'> {
   const host = hostOf(client);
   const node = markedNode(host, participantPath, 'revoke');
-  await ask(host, { call: 'revoke', what: 'revoked', path: participantPath }, options, (deadline) =>
+  return ask(host, { call: 'revoke', what: 'revoked', path: participantPath }, options, (deadline) =>
     node.mark(deadline),
   );
 }
@@ -59,7 +68,7 @@ export async function revoke(client: LockClient, participantPath: string, option
  * protects should check fencing tokens.
  *
  * @param participantPath the znode of a holder or a waiter, as `participants()` and `hold.path` give it
- * @returns `released` when the participant released by itself, `deleted` when it did not
+ * @returns `released` when the participant released by itself, or was gone before, `deleted` when it did not release
  * @throws LockTimeoutError when no server answers in time, whether the request has arrived or not; the answer to the
  * deletion is awaited for one session timeout more
  * @throws RequestFailedError when the znode does not exist, or ZooKeeper refuses
@@ -85,13 +94,13 @@ export async function forceRelease(
     participantPath,
     { timeoutMs: timeoutMs || answerMs, signal },
     async (deadline) => {
-      await node.mark(deadline);
+      if ((await node.mark(deadline)) === 'gone') return true;
       return timeoutMs > 0 && (await node.untilGone(deadline).then(() => true, unlessLate));
     },
   );
   if (isReleased) return 'released';
-  await within(host, participantPath, { timeoutMs: answerMs, signal }, (deadline) => node.delete(deadline));
-  return 'deleted';
+  const end = await within(host, participantPath, { timeoutMs: answerMs, signal }, (deadline) => node.delete(deadline));
+  return end === 'deleted' ? 'deleted' : 'released';
 }
 
 const defaultTimeoutMs = 5_000;

@@ -15,6 +15,7 @@ import type { Outcome, Waiting } from '../internals/attempt.js';
 import { LockInternals } from '../internals/lock-internals.js';
 import type { LockInternalsOptions, QueuedListener } from '../internals/znode-queue.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
+import { seekPhantoms } from '../internals/phantoms.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import type { Deadline } from '../support/deadline.js';
 import { Retries } from '../internals/retries.js';
@@ -261,6 +262,8 @@ export class LeaseInternals {
           failed: fail,
         }),
       ];
+      const leases = (): string[] => sorted.slice(0, position).map((name) => join(this.#folders.leases, name));
+      stops.push(seekPhantoms(session, this.#host, leases, look));
       if (lookInMs < Infinity) stops.push(this.#host.clock.after(lookInMs, look));
       if (this.#count) stops.push(this.#count.watch(session, this.#maxLeases, look));
       if (held.some((grant) => !grant.isValid)) wake('over');

@@ -1,7 +1,7 @@
 import { ConnectionFailures } from './connection-failures.js';
 import type { ConnectionListener, UnansweredAttempt } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
-import { Dialler } from './dialler.js';
+import { Dialler, type Dial } from './dialler.js';
 import type { Handshake } from './handshake.js';
 import type { HostHistory } from './host-history.js';
 import { LinkPair } from './link-pair.js';
@@ -19,6 +19,8 @@ export class Connection {
   readonly #listener: ConnectionListener;
   readonly #options: ConnectionOptions;
   readonly #dialler: Dialler;
+  /** Dials another server in place of the present one, for the attach that begins now. */
+  #dialElsewhere: Dial | undefined;
   readonly #traits: ServerTraits;
   /** True once a server granted the session to this process, or the session is one to resume. */
   #wasGranted: boolean;
@@ -144,6 +146,16 @@ export class Connection {
     if (this.#state.at === 'connected') this.#state.links.attach(drainMs);
   }
 
+  /** As `attach`, but to another server, if it can be dialled: then calls `attach`, which has to attach at once. */
+  attachElsewhere(attach: () => void): void {
+    if (this.#state.at !== 'connected') return;
+    this.#dialler.findElsewhere(this.#state.links.pipeline.link, (dial) => {
+      this.#dialElsewhere = dial;
+      attach();
+      this.#dialElsewhere = undefined;
+    });
+  }
+
   /** Stops attaching, unless the server was asked already. The present connection stays, unless it has ended. */
   stopAttaching(): void {
     if (this.#state.at === 'connected') this.#state.links.stopAttaching();
@@ -225,7 +237,7 @@ export class Connection {
         traits: this.#traits,
         timeoutMs: () => this.timeoutMs,
         nextXid: () => this.#session.nextXid(),
-        dialAgain: (first, to) => this.#dialler.again(first, to),
+        dialAgain: (first, to) => this.#dialElsewhere?.(to) ?? this.#dialler.again(first, to),
         lastError: () => this.lastError,
       },
       {

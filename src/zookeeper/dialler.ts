@@ -66,8 +66,27 @@ export class Dialler {
     return inNoContext(() => this.#dial(host, address === undefined ? [] : [address], listener));
   }
 
+  /**
+   * Finds another server than that of `link`, or another address of it, and calls `found` with a function that dials it.
+   * Does not call it if the addresses are not known.
+   */
+  findElsewhere(link: ServerLink, found: (dial: Dial) => void): void {
+    const { hosts, random } = this.#options;
+    const index = this.#nextHost % hosts.length;
+    const host = hosts[index];
+    if (host === undefined) return;
+    this.#nextHost = index + 1;
+    this.avoid(link);
+    this.#routes.find(host.host, (route) => {
+      if (route.is !== 'found') return;
+      const addresses = this.#memory.inOrder(describeHosts({ hosts: [host] }), route.addresses, random);
+      found((listener) => inNoContext(() => this.#dial(host, addresses, listener)));
+    });
+  }
+
   /** A server granted the session. */
   granted({ link, startedAt, readyAt, askedAt }: Handshake): void {
+    this.server = link.server;
     this.grantedAt = this.#options.clock.now();
     this.history.granted();
     this.#memory.granted(link.server, link.address, readyAt - startedAt + this.grantedAt - askedAt);
@@ -100,6 +119,8 @@ export class Dialler {
     return handshake;
   }
 }
+
+export type Dial = (listener: HandshakeListener) => Handshake;
 
 export interface DiallerOptions extends Omit<HandshakeOptions, 'attemptMs' | 'host'> {
   readonly hosts: readonly Host[];

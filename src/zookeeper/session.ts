@@ -255,6 +255,14 @@ export class Session {
   }
 
   /**
+   * As `attach`, but to another server of the connect string, if there is one. The present connection stays until then.
+   * Calls `ended` when the session has attached, or cannot.
+   */
+  attachElsewhere(ended: () => void): void {
+    if (this.isResumed) this.#shell.connection.attachElsewhere(() => void this.attach().then(ended));
+  }
+
+  /**
    * Ends the session on the server, which deletes its znodes. If no server answers within `timeoutMs`, the session is
    * left to expire. Resolves at once if the session has no connection and no znode.
    */

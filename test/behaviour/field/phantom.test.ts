@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  type Hold,
+  type LockClient,
+} from '../../../src/index.ts';
+import { getData } from '../../../src/zookeeper/operations.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { once, sent } from '../../../lab/proxy/frame-matches.ts';
+import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
+import { showPhantom } from '../../../lab/proxy/phantom.ts';
+import { InProcess } from '../operator/in-process.ts';
+import { awaitedLater, keepsWarnings, statesOf } from './support.ts';
+
+const sessionTimeoutMs = 4_000;
+
+type Acquire = (client: LockClient, path: string) => Promise<Pick<Hold, 'path' | 'release'>>;
+
+const mutex: Acquire = (client, path) => new InterProcessMutex(client, path).acquire();
+
+const kinds: Readonly<Record<string, Acquire>> = {
+  mutex,
+  writer: (client, path) => new InterProcessReadWriteLock(client, path).writeLock.acquire(),
+  weights: (client, path) => new InterProcessMutex(client, path, { weights: { overtakesPerWeight: 1 } }).acquire(),
+  lease: (client, path) => new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire(),
+};
+
+describe('FIELD D1: a znode that only one follower still shows', () => {
+  const lab = labOfEachTest('phantom', { server: 'own', proxy: true });
+  let ill: ZkProxy;
+  let well: ZkProxy;
+  let client: LockClient;
+  let warnings: string[];
+
+  beforeEach(async () => {
+    ill = lab.proxy;
+    well = await startProxy(lab.server.port);
+    await well.admit('refused');
+    const kept = keepsWarnings();
+    ({ warnings } = kept);
+    client = await lab.connect({ sessionTimeoutMs, logger: kept.logger }, `${ill.connectString},${well.connectString}`);
+    await well.admit('served');
+  });
+
+  afterEach(() => well.close());
+
+  const readsHeld = (path: string): Promise<Frame> =>
+    ill.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === path && frame.err === 0);
+
+  for (const [kind, acquire] of Object.entries(kinds))
+    it(`${kind}: the quorum is asked, and the waiter goes to another server without a gap`, async () => {
+      const held = await acquire(lab.other, lab.path);
+      const waiting = awaitedLater(acquire(client, lab.path));
+      if (kind === 'lease') await client.host.sessions.current.request(getData(held.path, false));
+      else await readsHeld(held.path);
+      const states = statesOf(client);
+      showPhantom(ill, held.path);
+      await held.release();
+      const releasedAt = lab.now();
+      const hold = await waiting;
+      expect(lab.now() - releasedAt).to.be.below(2 * sessionTimeoutMs);
+      expect(states).to.deep.equal([]);
+      expect(warnings).to.have.length(1);
+      expect(warnings[0]).to.contain(`${ill.connectString} shows ${held.path}, which the quorum does not have`);
+      expect(client.health().server).to.equal(well.connectString);
+      await hold.release();
+    });
+
+  it('without another server, the waiter tells it again, and stays', async () => {
+    await well.admit('refused');
+    const held = await mutex(lab.other, lab.path);
+    const waiting = awaitedLater(mutex(client, lab.path));
+    await readsHeld(held.path);
+    const states = statesOf(client);
+    showPhantom(ill, held.path);
+    await held.release();
+    await lab.sleep(4 * sessionTimeoutMs);
+    expect(states).to.deep.equal([]);
+    expect(warnings.length).to.be.within(3, 4);
+    await well.admit('served');
+    await (await waiting).release();
+  });
+
+  for (const verb of ['revoke', 'release'])
+    it(`zklock ${verb} says that there is nothing to release`, async () => {
+      const held = await mutex(lab.other, lab.path);
+      const waiting = awaitedLater(mutex(client, lab.path));
+      await readsHeld(held.path);
+      showPhantom(ill, held.path);
+      await held.release();
+      const run = new InProcess(ill.connectString, [verb, lab.path]);
+      expect(await run.ended).to.equal(70);
+      expect(run.out).to.equal('');
+      expect(run.errors).to.match(/^nothing to release: 127\.0\.0\.1:\d+ shows .*, which the quorum does not have/);
+      await (await waiting).release();
+    });
+
+  it('a lost event is noticed, too', async () => {
+    const held = await mutex(lab.other, lab.path);
+    const waiting = awaitedLater(mutex(client, lab.path));
+    await readsHeld(held.path);
+    once(ill, (frame) => frame.op === 'watch' && frame.path === held.path, 'drop');
+    await held.release();
+    const releasedAt = lab.now();
+    await (await waiting).release();
+    expect(lab.now() - releasedAt).to.be.below(1.1 * sessionTimeoutMs);
+    expect(warnings).to.deep.equal([]);
+  });
+
+  it('an ordinary wait asks nothing, and a long one asks once in a session timeout', async () => {
+    const held = await mutex(lab.other, lab.path);
+    const waiting = awaitedLater(mutex(client, lab.path));
+    await readsHeld(held.path);
+    const asked = (): number => ill.frames.filter((frame) => sent('multi')(frame) && frame.path === held.path).length;
+    await lab.sleep(0.9 * sessionTimeoutMs);
+    expect(asked()).to.equal(0);
+    await lab.sleep(3 * sessionTimeoutMs);
+    expect(asked()).to.equal(3);
+    await held.release();
+    await (await waiting).release();
+    await lab.sleep(2 * sessionTimeoutMs);
+    expect(asked()).to.equal(3);
+  });
+});
