@@ -82,6 +82,27 @@ export const mutants = [
     tests: tests('contract/console-server', 'only the znodes that it shows'),
   },
   {
+    name: 'the console keeps the connection of a page that reads nothing',
+    file: 'src/console/console-server.ts',
+    find: "if (method !== 'POST') response.setTimeout(this.#stalledMs);",
+    replace: '',
+    tests: tests('contract/console-server', 'of a page that takes no byte'),
+  },
+  {
+    name: 'the console ends a page that has nothing to read',
+    file: 'src/console/event-stream.ts',
+    find: "this.#send(': \\n\\n')",
+    replace: 'undefined',
+    tests: tests('contract/console-server', 'a page that has nothing to read'),
+  },
+  {
+    name: 'the console gives one address all places',
+    file: 'src/console/event-stream.ts',
+    find: 'ofAddress >= mostPagesOfAddress',
+    replace: 'ofAddress >= mostPages',
+    tests: tests('contract/console-server', 'a part of the places only'),
+  },
+  {
     name: 'the terminal obeys the data of a lock',
     file: 'src/support/printable.ts',
     find: 'return text.replace(unprintable, escaped);',
