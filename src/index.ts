@@ -3,7 +3,7 @@ import './mutex/path-locks.js';
 
 export { LockClient } from './client/lock-client.js';
 export type { LockClientEvents } from './client/client-report.js';
-export type { ClientHealth } from './client/client-health.js';
+export type { ClientHealth, ErrorFacts } from './client/client-health.js';
 export type { SessionMessage } from './client/session-tracing.js';
 export type { BackgroundEvent } from './client/background-event.js';
 export type { Acl, AclProvider } from './client/access-rights.js';

@@ -161,6 +161,13 @@ export const mutants = [
     tests: tests('behaviour/health', 'counts down to the moment of the loss'),
   },
   {
+    name: 'the health of a client contains an error that JSON does not show',
+    file: 'src/client/client-health.ts',
+    find: 'cause === undefined ? undefined : errorFacts(cause)',
+    replace: 'cause',
+    tests: tests('behaviour/health', 'is plain data'),
+  },
+  {
     name: 'questions count as waiting acquires',
     file: 'src/support/deadline.ts',
     find: 'return this.#errors.isAcquire === true;',
