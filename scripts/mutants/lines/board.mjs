@@ -54,6 +54,20 @@ export const mutants = [
     tests: tests('unit/board/events', 'counts a permit that its owner still waits for'),
   },
   {
+    name: 'zklock watch does not say what it could not read',
+    file: 'src/cli/observe/watch-locks.ts',
+    find: 'const now = isCutOff ? missing : [...board.unreadable.keys()].sort();',
+    replace: 'const now = missing;',
+    tests: tests('behaviour/operator/watch', 'names what it could not read, and fails when its reader leaves'),
+  },
+  {
+    name: 'zklock watch ends with success although it could not read all',
+    file: 'src/cli/observe/watch-locks.ts',
+    find: 'end(exitCodeOfBoard(board))',
+    replace: 'end(0)',
+    tests: tests('behaviour/operator/watch', 'names what it could not read, and fails when its reader leaves'),
+  },
+  {
     name: 'the console accepts every host name',
     file: 'src/console/request-guard.ts',
     find: 'if (name === undefined || !isOwnName(name, listenHost, localAddress))',
