@@ -3,6 +3,7 @@ import type { LockClient } from '../client/lock-client.js';
 import type { Network } from '../zookeeper/network.js';
 import { credentialsOf } from './credentials.js';
 import { nonEmpty, type Io } from './io.js';
+import { commandErrorText } from './own-words.js';
 import { tlsOf, tlsOptions } from './tls-files.js';
 import { UsageError } from './usage-error.js';
 import type { Arguments } from './verb.js';
@@ -69,7 +70,7 @@ export async function connect(
     });
   } catch (error) {
     // The client judges the connect string and the durations.
-    if (error instanceof TypeError || error instanceof RangeError) throw new UsageError(error.message);
+    if (error instanceof TypeError || error instanceof RangeError) throw new UsageError(commandErrorText(error));
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { LockBoard } from '../../board/lock-board.js';
-import { errorText } from '../../support/error-text.js';
+import { commandErrorText } from '../own-words.js';
 import { printable } from '../../support/printable.js';
 import { TooLongError } from '../../zookeeper/frames.js';
 import { exitCodes } from '../exit-code.js';
@@ -11,7 +11,7 @@ export function unreadableText({ unreadable }: Pick<LockBoard, 'unreadable'>): s
   if (!first) return undefined;
   const [path, error] = first;
   const why = error instanceof Error && error.cause instanceof TooLongError ? error.cause : error;
-  return `Not all is shown: ${unreadable.size} znodes could not be read, such as ${printable(path)}: ${errorText(why)}\n`;
+  return `Not all is shown: ${unreadable.size} znodes could not be read, such as ${printable(path)}: ${commandErrorText(why)}\n`;
 }
 
 /** Success only if the board shows all. */

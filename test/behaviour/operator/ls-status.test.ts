@@ -119,6 +119,7 @@ describe('zklock ls and status', () => {
     const { code, errors } = await zklock('ls', lab.path);
     expect(code).to.equal(77);
     expect(errors).to.contain('cannot be read').and.to.contain('NO_AUTH');
+    expect(errors).to.contain('or check --auth-file').and.not.to.contain('option');
     expect(await exists(lab.other, lab.path)).to.equal(true);
     const whole = await zklock('ls', '/');
     expect(whole.code).to.equal(77);
