@@ -2,7 +2,11 @@ import { errorText } from '../support/error-text.js';
 
 /** The message of an error of the library, in the words of the command. */
 export function commandErrorText(error: unknown): string {
-  let text = errorText(error);
+  return commandText(errorText(error));
+}
+
+/** A text of the library, in the words of the command. */
+export function commandText(text: string): string {
   for (const [words, own] of ownWords) text = text.replaceAll(words, own);
   return text;
 }

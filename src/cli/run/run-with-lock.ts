@@ -71,10 +71,14 @@ async function runTask(task: Task): Promise<number> {
 const closeTimeoutMs = 3_000;
 
 /** `--wait` limits the connection attempt too. */
-function connectFor({ args, io, interrupts, plan }: Task): Promise<LockClient> {
+function connectFor({ args, io, interrupts, plan, report }: Task): Promise<LockClient> {
   const limitMs = Math.min(args.options['connect-timeout'] ?? defaultConnectMs, plan.waitMs || Infinity);
   const { acl } = args.options;
-  return connect(args, io, { signal: interrupts.whileWaiting, connectionTimeoutMs: limitMs, acl }, loadTheRest);
+  const options = { signal: interrupts.whileWaiting, connectionTimeoutMs: limitMs, acl };
+  return connect(args, io, options, {
+    asked: loadTheRest,
+    isSlow: (message) => report.tell({ event: 'connecting', message }, { isImportant: true }),
+  });
 }
 
 const defaultConnectMs = 15_000;

@@ -128,6 +128,11 @@ describe('zklock ls and status', () => {
   });
 
   it('exit with 69 if no server answers, and with 64 for a bad path', async () => {
+    const slow = new InProcess('127.0.0.1:1', ['ls', '--connect-timeout', '4', '/']);
+    expect(await slow.ended).to.equal(69);
+    expect(slow.errors).to.match(
+      /^zklock: No ZooKeeper server of 127.0.0.1:1 has answered for 3.0 s; last: connect ECONNREFUSED.*\nzklock ls: /,
+    );
     const run = new InProcess('127.0.0.1:1', ['ls', '--connect-timeout', '0.3', '/']);
     expect(await run.ended).to.equal(69);
     expect((await zklock('ls', 'locks')).code).to.equal(64);
