@@ -3,7 +3,7 @@ import './mutex/path-locks.js';
 
 export { LockClient } from './client/lock-client.js';
 export type { LockClientEvents } from './client/client-report.js';
-export type { ClientHealth } from './client/client-health.js';
+export type { ClientHealth, ErrorFacts } from './client/client-health.js';
 export type { SessionMessage } from './client/session-tracing.js';
 export type { BackgroundEvent } from './client/background-event.js';
 export type { Acl, AclProvider } from './client/access-rights.js';
@@ -37,14 +37,13 @@ export {
 export {
   DeadlockError,
   ForeignNodeError,
-  LockLostError,
-  LockTimeoutError,
   NotOwnedError,
   OutcomeUnknownError,
   SequenceOverflowError,
-  type LossReason,
 } from './internals/lock-errors.js';
-export type { KnownHolder, TimedOut, TimeoutReason } from './internals/timeout-text.js';
+export { LockLostError, type LossReason } from './client/lock-lost-error.js';
+export { LockTimeoutError } from './client/lock-timeout-error.js';
+export type { KnownHolder, TimedOut, TimeoutReason } from './client/timeout-text.js';
 export { ForeignDataError } from './weighted/foreign-data-error.js';
 export type { SaslAccount } from './zookeeper/digest-md5.js';
 export { TlsError, type TlsProblem } from './zookeeper/tls-error.js';

@@ -1,8 +1,10 @@
 import type { LockClientOptions } from '../client/client-options.js';
 import type { LockClient } from '../client/lock-client.js';
+import { printableLines } from '../support/printable.js';
 import type { Network } from '../zookeeper/network.js';
 import { credentialsOf } from './credentials.js';
 import { nonEmpty, type Io } from './io.js';
+import { commandErrorText, commandText } from './own-words.js';
 import { tlsOf, tlsOptions } from './tls-files.js';
 import { UsageError } from './usage-error.js';
 import type { Arguments } from './verb.js';
@@ -35,6 +37,14 @@ export const connectionOptions = {
   ...tlsOptions,
 } as const;
 
+/** The calls to a verb while it connects. */
+interface Meanwhile {
+  /** Called once, when the first request has been sent and a server has yet to answer it. */
+  readonly asked?: () => void;
+  /** Called once with a message if no server answers for some seconds. @default prints it on standard error */
+  readonly isSlow?: (message: string) => void;
+}
+
 /** The output options that verbs share. */
 export const jsonOption = { kind: 'flag', summary: 'print JSON instead of text' } as const;
 
@@ -42,14 +52,13 @@ export const jsonOption = { kind: 'flag', summary: 'print JSON instead of text' 
  * Connects as the options and the environment say.
  *
  * @param more options of the client that the verb sets itself
- * @param meanwhile called once, when the first request has been sent and a server has yet to answer it
  * @throws UsageError for a bad connect string, or credentials or keys that cannot be read
  */
 export async function connect(
   args: Arguments<typeof connectionOptions>,
   io: Io,
   more: LockClientOptions = {},
-  meanwhile: () => void = () => undefined,
+  meanwhile: Meanwhile = {},
 ): Promise<LockClient> {
   const { options } = args;
   const credentials = credentialsOf(options['auth-file'], io);
@@ -58,18 +67,23 @@ export async function connect(
     import('../client/lock-client.js'),
     import('../client/surroundings.js'),
   ]);
-  const surroundings = { ...systemSurroundings, network: withCall(meanwhile, systemSurroundings.network) };
+  const { asked, isSlow = (message) => void io.stderr.write(`zklock: ${message}\n`) } = meanwhile;
+  const { network } = systemSurroundings;
+  const surroundings = { ...systemSurroundings, network: asked ? withCall(asked, network) : network };
+  const clientOptions = {
+    sessionTimeoutMs: options['session-timeout'],
+    connectionTimeoutMs: options['connect-timeout'],
+    ...more,
+    ...credentials,
+    tls,
+  };
   try {
-    return await LockClient.connectIn(surroundings, serversOf(options.servers, io), {
-      sessionTimeoutMs: options['session-timeout'],
-      connectionTimeoutMs: options['connect-timeout'],
-      ...more,
-      ...credentials,
-      tls,
-    });
+    return await LockClient.connectIn(surroundings, serversOf(options.servers, io), clientOptions, (message) =>
+      isSlow(commandText(printableLines(message))),
+    );
   } catch (error) {
     // The client judges the connect string and the durations.
-    if (error instanceof TypeError || error instanceof RangeError) throw new UsageError(error.message);
+    if (error instanceof TypeError || error instanceof RangeError) throw new UsageError(commandErrorText(error));
     throw error;
   }
 }

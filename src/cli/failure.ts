@@ -1,5 +1,6 @@
 import { AuthFailedError, ConnectionTimeoutError } from '../client/client-errors.js';
-import { LockLostError, LockTimeoutError } from '../internals/lock-errors.js';
+import { LockLostError } from '../client/lock-lost-error.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
 import { InvalidPathError } from '../zookeeper/invalid-path-error.js';
 import { TlsError } from '../zookeeper/tls-error.js';
 import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';

@@ -1,4 +1,4 @@
-import { errorText } from '../support/error-text.js';
+import { commandErrorText } from './own-words.js';
 import { printableLines } from '../support/printable.js';
 import type { Io } from './io.js';
 import { UsageError } from './usage-error.js';
@@ -33,7 +33,7 @@ export async function fail(io: Io, program: string, error: unknown): Promise<num
   const { exitCodeOf } = await import('./failure.js');
   const code = exitCodeOf(error);
   const advice = error instanceof UsageError ? `\nTry: ${program} --help` : '';
-  io.stderr.write(`${program}: ${printableLines(errorText(error))}${advice}\n`);
+  io.stderr.write(`${program}: ${printableLines(commandErrorText(error))}${advice}\n`);
   return code;
 }
 

@@ -1,5 +1,6 @@
 import type { Credential } from '../zookeeper/connection-options.js';
 import { describeHosts, type ConnectString } from '../zookeeper/connect-string.js';
+import { durationText } from '../support/duration-text.js';
 import { errorText } from '../support/error-text.js';
 import { LockError } from '../support/lock-error.js';
 import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
@@ -22,7 +23,7 @@ export class ConnectionTimeoutError extends LockError {
     failures: ReadonlyMap<string, unknown> = new Map(),
     port: 'clientPort' | 'secureClientPort' = 'clientPort',
   ) {
-    const last = failuresText(failures) ?? (cause === undefined ? 'none of them answered' : errorText(cause));
+    const last = lastText(failures, cause);
     super(
       'ERR_LOCK_CONNECTION_TIMEOUT',
       `No ZooKeeper server of ${hosts} answered within ${timeoutMs} ms; last: ${last}${/[.?!]$/.test(last) ? '' : '.'} ` +
@@ -34,6 +35,20 @@ export class ConnectionTimeoutError extends LockError {
       { cause },
     );
   }
+}
+
+/** The text for a connect that has no answer yet and goes on, in the words of {@link ConnectionTimeoutError}. */
+export function connectingText(
+  hosts: string,
+  { forMs, leftMs }: { readonly forMs: number; readonly leftMs: number },
+  failures: ReadonlyMap<string, unknown>,
+  cause: unknown,
+): string {
+  return `No ZooKeeper server of ${hosts} has answered for ${durationText(forMs)}; last: ${lastText(failures, cause)}. The client tries for ${durationText(leftMs)} more`;
+}
+
+function lastText(failures: ReadonlyMap<string, unknown>, cause: unknown): string {
+  return failuresText(failures) ?? (cause === undefined ? 'none of them answered' : errorText(cause));
 }
 
 /** A connection through a slow network may take longer than this. */

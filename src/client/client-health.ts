@@ -1,10 +1,12 @@
 import { errorText } from '../support/error-text.js';
-import { withJson } from '../support/shown.js';
 import { sessionName, type Session } from '../zookeeper/session.js';
 import type { ConnectionState } from './connection-state.js';
 import type { Silence } from './outage-log.js';
 
-/** The knowledge of a client about itself, without a request to a server; see {@link LockClient.health}. */
+/**
+ * The knowledge of a client about itself, without a request to a server; see {@link LockClient.health}. It is plain data,
+ * also for `JSON.stringify` and after a spread.
+ */
 export interface ClientHealth {
   /** The state of the connection. */
   readonly state: ConnectionState;
@@ -26,16 +28,22 @@ export interface ClientHealth {
   /** The number of acquires that have not settled yet, of all locks of the client. */
   readonly waiting: number;
   /** Why no server answers: the last error of the connection. Undefined while the client is connected, and after `close()`. */
-  readonly lastError: Error | undefined;
-  /** The form for `JSON.stringify`: the error by its name and message. */
-  toJSON(): object;
+  readonly lastError: ErrorFacts | undefined;
+}
+
+/** An error as plain data. */
+export interface ErrorFacts {
+  readonly name: string;
+  readonly message: string;
+  /** The `code` of the error, such as `ECONNREFUSED`; undefined if it has none. */
+  readonly code: string | undefined;
 }
 
 /** @internal The health of a client. */
 export function clientHealth({ state, session, timeoutMs, now, waiting, silence }: HealthFacts): ClientHealth {
   const { id, isConnected, isEnded, lockCount, endsAt } = session;
   const { cause } = isConnected || state === 'closed' ? { cause: undefined } : (silence ?? { cause: undefined });
-  return withJson({
+  return {
     state,
     sessionId: id === 0n ? undefined : sessionName(id),
     server: isConnected ? session.connection.server : undefined,
@@ -44,8 +52,13 @@ export function clientHealth({ state, session, timeoutMs, now, waiting, silence 
     // A session that is over keeps its lost holds until their jobs have noticed the loss.
     held: isEnded ? 0 : lockCount,
     waiting,
-    lastError: cause === undefined || cause instanceof Error ? cause : new Error(errorText(cause)),
-  }) as ClientHealth;
+    lastError: cause === undefined ? undefined : errorFacts(cause),
+  };
+}
+
+function errorFacts(error: unknown): ErrorFacts {
+  const { name, code }: NodeJS.ErrnoException = error instanceof Error ? error : new Error();
+  return { name, message: errorText(error), code };
 }
 
 interface HealthFacts {

@@ -2,12 +2,20 @@ import { listenForAbort } from '../support/abort-signal.js';
 import { describeHosts } from '../zookeeper/connect-string.js';
 import { TlsError } from '../zookeeper/tls-error.js';
 import { UnknownRequestError } from '../zookeeper/unknown-request-error.js';
-import { authFailed, ConnectionTimeoutError, unusableServers } from './client-errors.js';
+import { authFailed, connectingText, ConnectionTimeoutError, unusableServers } from './client-errors.js';
 import type { SessionKeeper } from './session-keeper.js';
 import type { SessionSource } from './session-source.js';
 
-/** Resolves when the servers have accepted the first session. Rejects as `LockClient.connect` does. */
-export function firstConnection(sessions: SessionKeeper, { target, options, clock }: SessionSource): Promise<void> {
+/**
+ * Resolves when the servers have accepted the first session. Rejects as `LockClient.connect` does.
+ *
+ * @param isSlow called once after some seconds without an answer, with the servers that were tried and the last errors
+ */
+export function firstConnection(
+  sessions: SessionKeeper,
+  { target, options, clock }: SessionSource,
+  isSlow: (message: string, error: unknown) => void,
+): Promise<void> {
   const { connectionTimeoutMs, signal } = options;
   const servers = target.hosts.map((host) => describeHosts({ hosts: [host] }));
   /** The last error of each server, in the order of the connect string. A session forgets its errors at an answer. */
@@ -23,11 +31,13 @@ export function firstConnection(sessions: SessionKeeper, { target, options, cloc
     const unknown = errors.find(isSaidUnknown);
     return unknown && history.haveAllFailed(isSaidUnknown) ? unusableServers(target, unknown) : undefined;
   };
+  const lastError = (): unknown =>
+    sessions.current.connection.lastError ?? [...failures.values()].findLast((error) => error !== undefined);
   const timeout = (): ConnectionTimeoutError =>
     new ConnectionTimeoutError(
       describeHosts(target),
       connectionTimeoutMs,
-      sessions.current.connection.lastError ?? [...failures.values()].findLast((error) => error !== undefined),
+      lastError(),
       failures,
       options.tls ? 'secureClientPort' : 'clientPort',
     );
@@ -50,10 +60,18 @@ export function firstConnection(sessions: SessionKeeper, { target, options, cloc
       noteFailures();
       settle(() => reject(timeout()));
     });
+    const times = { forMs: slowMs, leftMs: connectionTimeoutMs - slowMs };
+    const tellSlow = (): void => {
+      noteFailures();
+      const error = lastError();
+      isSlow(connectingText(describeHosts(target), times, failures, error), error);
+    };
+    const cancelWord = times.leftMs > 0 ? clock.after(slowMs, tellSlow) : undefined;
     const unsubscribe = sessions.onChange(look);
     let stopListening = (): unknown => undefined;
     const settle = (how: () => void): void => {
       cancelTimer();
+      cancelWord?.();
       unsubscribe();
       stopListening();
       how();
@@ -62,6 +80,9 @@ export function firstConnection(sessions: SessionKeeper, { target, options, cloc
     look();
   });
 }
+
+/** A user who sees nothing for so long begins to wonder. */
+const slowMs = 3_000;
 
 function isDefiniteTls(error: unknown): error is TlsError {
   return error instanceof TlsError && error.isDefinite;

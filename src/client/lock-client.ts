@@ -48,11 +48,16 @@ export class LockClient implements AsyncDisposable {
     return LockClient.connectIn(systemSurroundings, connectString, options);
   }
 
-  /** @internal As `connect`, with a clock, chance and a network from the caller. */
+  /**
+   * @internal As `connect`, with a clock, chance and a network from the caller.
+   *
+   * @param isSlow called once if no server answers for some seconds, with the text that is logged
+   */
   static async connectIn(
     surroundings: Surroundings,
     connectString: string,
     options?: LockClientOptions,
+    isSlow: (message: string) => void = () => undefined,
   ): Promise<LockClient> {
     const target = parseConnectString(connectString);
     const checked = checkClientOptions(options);
@@ -61,7 +66,10 @@ export class LockClient implements AsyncDisposable {
     throwIfAborted(checked.signal);
     const client = new LockClient(target, checked, surroundings, fromConnect);
     try {
-      await firstConnection(client.#sessions, client.#source);
+      await firstConnection(client.#sessions, client.#source, (message, error) => {
+        checked.log.warn(message, error === undefined ? {} : { err: error });
+        isSlow(message);
+      });
     } catch (error) {
       // In the background, because a server may have granted a session.
       void client.close({ timeoutMs: givenUpCloseMs });

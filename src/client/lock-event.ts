@@ -1,4 +1,6 @@
 import { jsonOf, showByJson } from '../support/shown.js';
+import type { LockLostError } from './lock-lost-error.js';
+import type { LockTimeoutError } from './lock-timeout-error.js';
 
 /**
  * An event of one of a client's locks, whichever object uses the lock, for logs and metrics; see {@link LockClient.on}.
@@ -47,21 +49,29 @@ export type LockEvent = LockEventBase &
          * The duration of the hold, in milliseconds; undefined if the hold was acquired before there was a listener.
          */
         readonly heldMs: number | undefined;
-        /** The LockLostError that its signal aborts with. */
-        readonly error: Error;
+        /** The error that its signal aborts with. */
+        readonly error: LockLostError;
       })
     | {
-        /**
-         * The acquire ended without the lock. `timed-out`: its `timeoutMs` has passed, or a try did not get the lock.
-         * `aborted`: its signal aborted. `failed`: any other reason. A bad option causes no event.
-         */
-        readonly type: 'timed-out' | 'aborted' | 'failed';
+        /** The `timeoutMs` of the acquire has passed, or a try did not get the lock. */
+        readonly type: 'timed-out';
         /** The duration of the acquire, in milliseconds. */
         readonly waitedMs: number;
         /**
-         * The error that the acquire rejects with. For `timed-out` it is a LockTimeoutError, also for `tryAcquire`, which
-         * resolves with undefined: its `reason` tells a lock that is taken from servers that do not answer.
+         * The error that the acquire rejects with. A `tryAcquire` has it too, although it resolves with undefined: its
+         * `reason` tells a lock that is taken from servers that do not answer.
          */
+        readonly error: LockTimeoutError;
+      }
+    | {
+        /**
+         * The acquire ended without the lock. `aborted`: its signal aborted. `failed`: any other reason, but a timeout. A
+         * bad option causes no event.
+         */
+        readonly type: 'aborted' | 'failed';
+        /** The duration of the acquire, in milliseconds. */
+        readonly waitedMs: number;
+        /** The error that the acquire rejects with, such as the reason of the signal. */
         readonly error: unknown;
       }
   );

@@ -19,11 +19,14 @@ export interface ConsoleOptions {
   readonly port: number;
   /** True to let the page ask for locks and take locks. */
   readonly allowRevoke: boolean;
+  /** How long a connection may take no byte of an answer, in milliseconds. @default 10000 */
+  readonly stalledMs?: number;
 }
 
 /** The web console: one page, its live events, and the same content as JSON. */
 export class ConsoleServer implements AsyncDisposable {
   readonly #options: ConsoleOptions;
+  readonly #stalledMs: number;
   readonly #server: Server;
   readonly #stream: EventStream;
   readonly #control: Control;
@@ -48,7 +51,8 @@ export class ConsoleServer implements AsyncDisposable {
     const token = allowRevoke ? randomBytes(32).toString('base64url') : '';
     this.#options = options;
     this.#files = readPageFiles(token);
-    this.#stream = new EventStream(board, allowRevoke);
+    this.#stalledMs = options.stalledMs ?? 10_000;
+    this.#stream = new EventStream(board, allowRevoke, this.#stalledMs / 2);
     this.#control = new Control(client, board, token);
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
@@ -74,6 +78,9 @@ export class ConsoleServer implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     for (const [name, value] of headers) response.setHeader(name, value);
     const { method = 'GET', url = '/' } = request;
+    // A client that reads nothing keeps memory, and a place among the pages. Node.js starts this time anew whenever the
+    // connection takes bytes, so that a slow client is not cut. A change is excepted, because it waits for ZooKeeper.
+    if (method !== 'POST') response.setTimeout(this.#stalledMs);
     const { pathname, searchParams } = new URL(url, 'http://console');
     const refusal = refusalOf(
       {
@@ -100,8 +107,10 @@ export class ConsoleServer implements AsyncDisposable {
     } else if (pathname === '/api/locks') {
       json(response, 200, boardJson(board, query.get('path') ?? undefined));
     } else if (pathname === '/api/events') {
-      if (this.#stream.isFull) json(response, 503, { error: 'Too many pages are open' });
-      else this.#stream.open(response);
+      const { remoteAddress = '' } = response.req.socket;
+      const refusal = this.#stream.refusalOf(remoteAddress);
+      if (refusal === undefined) this.#stream.open(response, remoteAddress);
+      else json(response, 503, { error: refusal });
     } else json(response, 404, { error: `There is no ${pathname} here` });
   }
 

@@ -4,7 +4,8 @@ import type { BoardChange, LockBoard } from '../board/lock-board.js';
 
 /**
  * The server-sent events of a board, for any number of pages. A page first gets a snapshot, then each change. A page
- * that reads too slowly misses changes, and gets a snapshot again when it has caught up.
+ * that reads too slowly misses changes, and gets a snapshot again when it has caught up. The number of pages is limited,
+ * also for each address.
  */
 export class EventStream {
   readonly #board: LockBoard;
@@ -13,7 +14,8 @@ export class EventStream {
   readonly #stopListening: () => void;
   readonly #beat: NodeJS.Timeout;
 
-  constructor(board: LockBoard, allowRevoke: boolean) {
+  /** @param beatMs how often a page gets a byte while nothing changes */
+  constructor(board: LockBoard, allowRevoke: boolean, beatMs: number) {
     this.#board = board;
     this.#allowRevoke = allowRevoke;
     this.#stopListening = board.onChange((change) => this.#changed(change));
@@ -21,12 +23,17 @@ export class EventStream {
     this.#beat = setInterval(() => this.#send(': \n\n'), beatMs);
   }
 
-  get isFull(): boolean {
-    return this.#pages.size >= mostPages;
+  /** Why no page of this address can be opened now; undefined if it can. */
+  refusalOf(address: string): string | undefined {
+    if (this.#pages.size >= mostPages) return `${mostPages} pages are open, and more are not allowed`;
+    const ofAddress = [...this.#pages].filter((page) => page.address === address).length;
+    return ofAddress >= mostPagesOfAddress
+      ? `${mostPagesOfAddress} pages of ${address} are open, and more of one address are not allowed`
+      : undefined;
   }
 
-  open(response: ServerResponse): void {
-    const page: Page = { response, pace: 'ready' };
+  open(response: ServerResponse, address: string): void {
+    const page: Page = { response, address, pace: 'ready' };
     this.#pages.add(page);
     response.once('close', () => this.#pages.delete(page));
     response.on('drain', () => this.#drained(page));
@@ -83,6 +90,8 @@ export class EventStream {
 
 interface Page {
   readonly response: ServerResponse;
+  /** The other end of its connection: a header such as X-Forwarded-For says what its sender likes. */
+  readonly address: string;
   /** `behind`: its connection has no room now. `missed`: and a change was left out. */
   pace: 'ready' | 'behind' | 'missed';
 }
@@ -96,4 +105,4 @@ const mostParticipants = 20;
 
 const mostPages = 100;
 
-const beatMs = 15_000;
+const mostPagesOfAddress = 20;

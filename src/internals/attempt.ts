@@ -4,7 +4,7 @@ import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { Grant } from './grant.js';
 import { rememberHolder, seenIn } from './known-holder.js';
-import { LockTimeoutError } from './lock-errors.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
 import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
 import { MisfitError } from './own-creation.js';
 import { seekPhantoms } from './phantoms.js';

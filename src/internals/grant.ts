@@ -1,5 +1,5 @@
 import { inNoContext } from '../support/no-context.js';
-import { LockLostError, type LossReason } from './lock-errors.js';
+import { LockLostError, type LossReason } from '../client/lock-lost-error.js';
 import { SessionExpiredError } from '../client/client-errors.js';
 import { Listeners } from '../support/listeners.js';
 import type { Holding } from '../zookeeper/holding.js';

@@ -5,7 +5,7 @@ import type { Watched } from '../zookeeper/watches.js';
 import { withoutMark } from './idle-mark.js';
 import { ownerIn } from './lock-owner.js';
 import { markIn } from './mark.js';
-import type { KnownHolder } from './timeout-text.js';
+import type { KnownHolder } from '../client/timeout-text.js';
 
 /** The owner of a znode, as a waiter read it in order to watch the znode. */
 export function seenIn(path: string, { data, stat }: Watched['data']): SeenHolder {

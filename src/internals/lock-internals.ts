@@ -1,4 +1,3 @@
-import type { RequestFailedError } from '../client/client-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session.js';
 import { Attempt, type AttemptOptions } from './attempt.js';
@@ -47,7 +46,7 @@ export class LockInternals {
       }
       const step = await new Attempt(this.#queue, session, deadline).beginInTime({ data, downgradeOf });
       if (step.is === 'granted') return step;
-      if (step.is === 'absent') await (retries ??= new Retries(host)).pause(deadline, this.absentError());
+      if (step.is === 'absent') await (retries ??= new Retries(host)).pause(deadline, znodeDeleted(this.#queue.path));
       else if (step.is !== 'over') return taken;
     }
   }
@@ -55,11 +54,6 @@ export class LockInternals {
   /** One attempt in one session, for a caller that implements its own wait. */
   newAttempt(session: Session, deadline: Deadline): Attempt {
     return new Attempt(this.#queue, session, deadline);
-  }
-
-  /** The error of an acquire that does not try again after its znode was deleted. */
-  absentError(): RequestFailedError {
-    return znodeDeleted(this.#queue.path);
   }
 
   async #queueUp(deadline: Deadline, { data, heldForWriting }: AcquireOptions): Promise<Grant> {
@@ -90,7 +84,7 @@ export class LockInternals {
         }
       }
       if (step.is === 'granted') return step.grant;
-      if (step.is === 'absent') await (retries ??= new Retries(host)).pause(deadline, this.absentError());
+      if (step.is === 'absent') await (retries ??= new Retries(host)).pause(deadline, znodeDeleted(this.#queue.path));
     }
   }
 

@@ -4,8 +4,8 @@ import type { Progress } from '../support/deadline.js';
 import type { Holding } from '../zookeeper/holding.js';
 import type { Session } from '../zookeeper/session.js';
 import { knownHolder, ownHolder } from './known-holder.js';
-import { LockTimeoutError } from './lock-errors.js';
-import type { KnownAtTimeout, TimedOut, WantedLeases } from './timeout-text.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import type { KnownAtTimeout, TimedOut, WantedLeases } from '../client/timeout-text.js';
 
 /**
  * The error of a call whose timeout has passed, with everything that this process knows about the reason. No server is

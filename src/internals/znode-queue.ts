@@ -24,7 +24,6 @@ export class ZnodeQueue {
    * list either, and no list is sent with its create.
    */
   #canSkipList = false;
-  #hasWarnedOfOverflow = false;
 
   constructor(host: LockHost, path: string, options: LockInternalsOptions) {
     this.host = host;
@@ -149,8 +148,9 @@ export class ZnodeQueue {
   refuseOverflow({ name, sequence }: LockNode): void {
     if (sequence === undefined || !isSequenceNearOverflow(sequence)) return;
     if (sequence < 0) throw new SequenceOverflowError(this.path, name);
-    if (this.#hasWarnedOfOverflow) return;
-    this.#hasWarnedOfOverflow = true;
+    const { warned } = this.host.companions.of(Overflows);
+    if (warned.has(this.path)) return;
+    warned.add(this.path);
     this.host.report.warn(
       `The lock ${this.path} is close to its last sequence number (${name}): delete ${this.path} while no process uses the lock`,
       undefined,
@@ -205,6 +205,11 @@ export class ZnodeQueue {
       throw error;
     }
   }
+}
+
+/** The locks whose last sequence numbers this client has logged: once for each path, however many objects it has. */
+class Overflows {
+  readonly warned = new Set<string>();
 }
 
 export interface LockInternalsOptions {

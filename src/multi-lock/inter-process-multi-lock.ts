@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '../internals/lock-errors.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
 import { systemClock, type Clock } from '../support/clock.js';
 import { showByJson } from '../support/shown.js';
 import { LockHost } from '../client/lock-host.js';

@@ -1,7 +1,8 @@
 import { abort } from '../support/no-context.js';
 import type { Clock } from '../support/clock.js';
 import { showByJson } from '../support/shown.js';
-import { LockLostError, NotOwnedError } from '../internals/lock-errors.js';
+import { LockLostError } from '../client/lock-lost-error.js';
+import { NotOwnedError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import { abortHubs } from '../support/abort-hubs.js';
 import { checkLeaseMs } from '../mutex/acquire-options.js';

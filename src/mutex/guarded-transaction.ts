@@ -1,6 +1,7 @@
 import { RequestFailedError, type FailedOperation } from '../client/client-errors.js';
 import type { LockHost } from '../client/lock-host.js';
-import { LockLostError, OutcomeUnknownError } from '../internals/lock-errors.js';
+import { LockLostError } from '../client/lock-lost-error.js';
+import { OutcomeUnknownError } from '../internals/lock-errors.js';
 import { refusalAdvice } from '../internals/refusal.js';
 import { expected } from '../support/validate.js';
 import { InvalidPathError } from '../zookeeper/invalid-path-error.js';

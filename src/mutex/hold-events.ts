@@ -1,7 +1,8 @@
 import { lockEvent } from '../client/lock-event.js';
 import type { Events } from '../support/events.js';
 import type { Deadline } from '../support/deadline.js';
-import { LockTimeoutError, type LockLostError } from '../internals/lock-errors.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import type { LockLostError } from '../client/lock-lost-error.js';
 import type { QueuedListener } from '../internals/znode-queue.js';
 import type { ClientReport } from '../client/client-report.js';
 import type { HeldLock, Hold, HoldEventName } from './hold.js';
@@ -137,10 +138,13 @@ export function tellFailure(
   signal?: AbortSignal,
 ): void {
   if (!areEventsWanted(host.report)) return;
-  const type = error instanceof LockTimeoutError ? 'timed-out' : signal?.aborted ? 'aborted' : 'failed';
+  const failure =
+    error instanceof LockTimeoutError
+      ? ({ type: 'timed-out', error } as const)
+      : ({ type: signal?.aborted ? 'aborted' : 'failed', error } as const);
   const waitedMs = host.clock.now() - deadline.startedAt;
-  traceFailure(deadline, type, waitedMs, error);
-  if (host.report.hearsLocks) host.report.lock(lockEvent({ type, path, kind, waitedMs, error }));
+  traceFailure(deadline, failure.type, waitedMs, error);
+  if (host.report.hearsLocks) host.report.lock(lockEvent({ ...failure, path, kind, waitedMs }));
 }
 
 /**

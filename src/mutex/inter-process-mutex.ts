@@ -1,5 +1,6 @@
-import { LockTimeoutError, NotOwnedError } from '../internals/lock-errors.js';
-import type { TimedOut } from '../internals/timeout-text.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import { NotOwnedError } from '../internals/lock-errors.js';
+import type { TimedOut } from '../client/timeout-text.js';
 import { Events } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
 import { hostOf, type LockClient } from '../client/lock-client.js';

@@ -1,8 +1,9 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LockKind } from '../client/lock-event.js';
-import { LockLostError, LockTimeoutError, type LossReason } from '../internals/lock-errors.js';
+import { LockLostError, type LossReason } from '../client/lock-lost-error.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
-import type { TimeoutReason } from '../internals/timeout-text.js';
+import type { TimeoutReason } from '../client/timeout-text.js';
 import type { Deadline } from '../support/deadline.js';
 import { LockError, type LockErrorCode } from '../support/lock-error.js';
 import { TracedOperation, TracingMessage, type TracingStart } from '../support/traced-operation.js';

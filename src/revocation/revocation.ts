@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '../internals/lock-errors.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
 import { hostOf, type LockClient } from '../client/lock-client.js';
 import type { LockHost } from '../client/lock-host.js';
 import { lockPath } from '../zookeeper/path.js';

@@ -20,7 +20,7 @@ export interface SemaphoreFolders {
 export async function countFreeLeases(
   session: Session,
   { locks, leases }: SemaphoreFolders,
-  maxLeases: () => number,
+  maxLeases: number,
 ): Promise<number> {
   session.catchUp(leases);
   const [waiting = [], taken = []] = await Promise.all([
@@ -29,7 +29,7 @@ export async function countFreeLeases(
   ]);
   refuseForeign(locks, foreignNames(waiting, standardDriver.lockName));
   refuseForeign(leases, foreignNames(taken, leaseName));
-  return waiting.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);
+  return waiting.length > 0 ? 0 : Math.max(0, maxLeases - taken.length);
 }
 
 function refuseForeign(path: string, foreign: readonly string[]): void {

@@ -1,6 +1,6 @@
 import { inNoContext } from '../support/no-context.js';
 import { ForeignNodeError } from '../internals/lock-errors.js';
-import { requestFailed } from '../internals/refusal.js';
+import { requestFailed, znodeDeleted } from '../internals/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
 import { getChildren } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
@@ -36,45 +36,34 @@ export class LeaseInternals {
   readonly #limit: Limit;
   readonly #count: SharedCount | undefined;
   readonly #mutex: LockInternals;
-  readonly #leases: LockInternals;
+  readonly #waits: WaitListeners;
   readonly #folders: SemaphoreFolders;
+  readonly #defaultData = (): Uint8Array => DefaultData.of(this.#host);
   #lastTry: Promise<unknown> = Promise.resolve();
-  /** The limit when it was last read. */
-  #maxLeases = 0;
-  #isLimitKnown: boolean;
-  /** The queue of the leases. */
+  #lastLimit: number | undefined;
+  /** The queue of the leases, for a reader of it: it does not say who holds a lease. */
   readonly kind: OrderedQueue;
 
   constructor(host: LockHost, path: string, limit: Limit, waits: WaitListeners) {
     this.#host = host;
     this.#path = path;
     this.#limit = limit;
-    this.#isLimitKnown = limit.is === 'fixed';
-    if (limit.is === 'fixed') this.#maxLeases = limit.maxLeases;
+    this.#waits = waits;
+    this.#lastLimit = limit.is === 'fixed' ? limit.maxLeases : undefined;
     this.#count = limit.is === 'shared' ? new SharedCount(host.options, limit.path) : undefined;
     this.#folders = { locks: join(path, locks), leases: this.leasesPath };
-    const data = (): Uint8Array => DefaultData.of(host);
     const turns = new OrderedQueue(standardDriver, { path: join(path, locks), foreignNodes: 'reject' });
-    this.kind = new OrderedQueue(new LeaseDriver(() => this.#maxLeases), {
-      path: this.leasesPath,
-      foreignNodes: 'reject',
-      watchesChildren: true,
-    });
+    this.kind = this.#queueBy(() => 0);
     this.#mutex = new LockInternals(
       host,
       join(path, locks),
-      placedIn(waits, (position) => position + 1, { kind: turns, data, isInner: true }),
-    );
-    this.#leases = new LockInternals(
-      host,
-      this.leasesPath,
-      placedIn(waits, () => 1, { kind: this.kind, data, hasMarkedUuid: true, isInner: true }),
+      placedIn(waits, (position) => position + 1, { kind: turns, data: this.#defaultData, isInner: true }),
     );
   }
 
-  /** The limit when it was last read; undefined before that. */
+  /** The limit when any call last read it, for texts; undefined before that. */
   get lastLimit(): number | undefined {
-    return this.#isLimitKnown ? this.#maxLeases : undefined;
+    return this.#lastLimit;
   }
 
   get leasesPath(): string {
@@ -86,11 +75,9 @@ export class LeaseInternals {
    * leases. Settles as soon as the deadline expires.
    */
   acquire(quantity: number, deadline: Deadline, data?: Uint8Array): Promise<readonly Grant[] | undefined> {
+    const call: Call = { quantity, deadline, data, limit: this.#fixedLimit ?? 0 };
     return deadline.limit(
-      () =>
-        deadline.mayWait
-          ? this.#run(quantity, deadline, data)
-          : this.#afterOtherTries(() => this.#tryOnce(quantity, deadline, data)),
+      () => (deadline.mayWait ? this.#run(call) : this.#afterOtherTries(() => this.#tryOnce(call))),
       (grants) => grants?.forEach((grant) => void grant.release()),
     );
   }
@@ -104,7 +91,7 @@ export class LeaseInternals {
     for (;;) {
       const limit = count
         ? await this.#host.sessions.ask((session) => count.read(session, deadline), deadline)
-        : this.#maxLeases;
+        : this.#fixedLimit;
       // The session ended before the answer.
       if (limit === undefined) continue;
       return (await readParticipants(this.#host, this.leasesPath, this.kind, deadline)).slice(0, Math.max(0, limit));
@@ -125,17 +112,14 @@ export class LeaseInternals {
    * Looks before it writes. If leases are free it also acquires the turn, because participants that wait at `locks`
    * asked before. If another process takes its turn at the same time, one of the two gets nothing.
    */
-  async #tryOnce(
-    quantity: number,
-    deadline: Deadline,
-    data: Uint8Array | undefined,
-  ): Promise<readonly Grant[] | undefined> {
+  async #tryOnce(call: Call): Promise<readonly Grant[] | undefined> {
+    const { quantity, deadline, data } = call;
     deadline.check();
     const session = this.#host.sessions.current;
     if (!session.isConnected) return undefined;
     this.#refuseForeignNodes(session, deadline);
-    if ((await this.#readLimit(session, deadline)) === 'over') return undefined;
-    const free = await this.#countFree(session);
+    if ((await this.#readLimit(session, call)) === 'over') return undefined;
+    const free = await this.#countFree(session, call);
     if (free === undefined) return undefined;
     if (free < quantity) {
       deadline.progress = 'behind-others';
@@ -144,14 +128,14 @@ export class LeaseInternals {
     deadline.check();
     const turn = await this.#mutex.newAttempt(session, deadline).begin({ data });
     if (turn.is !== 'granted') return undefined;
-    const taken = await this.#take(quantity, turn.grant, deadline, data);
+    const taken = await this.#take(turn.grant, call);
     return taken.is === 'granted' ? taken.grants : undefined;
   }
 
   /** Returns undefined if no server answered. */
-  async #countFree(session: Session): Promise<number | undefined> {
+  async #countFree(session: Session, { limit }: Call): Promise<number | undefined> {
     try {
-      return await countFreeLeases(session, this.#folders, () => this.#maxLeases);
+      return await countFreeLeases(session, this.#folders, limit);
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
       if (error.isRetryable) return undefined;
@@ -159,15 +143,16 @@ export class LeaseInternals {
     }
   }
 
-  async #run(quantity: number, deadline: Deadline, data: Uint8Array | undefined): Promise<readonly Grant[]> {
+  async #run(call: Call): Promise<readonly Grant[]> {
+    const { deadline, data } = call;
     const retries = new Retries(this.#host);
     for (;;) {
       this.#refuseForeignNodes(this.#host.sessions.current, deadline);
       const turn = await this.#mutex.acquire(deadline, { data });
       if (turn === undefined) continue;
-      const taken = await this.#take(quantity, turn, deadline, data);
+      const taken = await this.#take(turn, call);
       if (taken.is === 'granted') return taken.grants;
-      if (taken.is === 'absent') await retries.pause(deadline, this.#leases.absentError());
+      if (taken.is === 'absent') await retries.pause(deadline, znodeDeleted(this.leasesPath));
     }
   }
 
@@ -175,12 +160,15 @@ export class LeaseInternals {
    * Takes all the leases of the call, which has the turn. If one cannot be acquired, the leases are released before the
    * turn, so that the next call finds none of our znodes.
    */
-  async #take(quantity: number, turn: Grant, deadline: Deadline, data: Uint8Array | undefined): Promise<Taken> {
+  async #take(turn: Grant, call: Call): Promise<Taken> {
+    const { quantity, deadline } = call;
     const session = this.#host.sessions.current;
     const grants: Grant[] = [];
     deadline.progress = 'asking';
     const wait: Wait = {
+      call,
       turn,
+      leases: this.#leasesFor(call),
       grants,
       deletions: [],
       surplus: this.#newSurplus(),
@@ -192,8 +180,8 @@ export class LeaseInternals {
       // Checked again: a client that came to this path since then finds our znodes there.
       this.#refuseForeignNodes(session, deadline);
       while (areHeld() && grants.length < quantity) {
-        if ((await this.#readLimit(session, deadline)) === 'over') break;
-        const outcome = await this.#takeOne(session, wait, deadline, data);
+        if ((await this.#readLimit(session, call)) === 'over') break;
+        const outcome = await this.#takeOne(session, wait);
         if (outcome.is === 'granted') grants.push(outcome.grant);
         else if (outcome.is === 'gives way') return (taken = { is: 'over' });
         else if (outcome.is === 'absent' || !deadline.mayWait) return taken;
@@ -209,18 +197,14 @@ export class LeaseInternals {
     }
   }
 
-  async #takeOne(
-    session: Session,
-    wait: Wait,
-    deadline: Deadline,
-    data: Uint8Array | undefined,
-  ): Promise<Outcome | GivesWay> {
-    const attempt = this.#leases.newAttempt(session, deadline);
+  async #takeOne(session: Session, wait: Wait): Promise<Outcome | GivesWay> {
+    const { deadline, data } = wait.call;
+    const attempt = wait.leases.newAttempt(session, deadline);
     let outcome: Outcome | GivesWay = { is: 'over' };
     try {
       let step = await attempt.begin({ data });
       while (step.is === 'waiting') {
-        const next = await this.#untilChanged(session, step, wait, deadline);
+        const next = await this.#untilChanged(session, step, wait);
         if (next === 'gives way') outcome = { is: next };
         if (next !== 'look') return outcome;
         step = await attempt.goOn(step, 'recheck');
@@ -243,11 +227,11 @@ export class LeaseInternals {
     session: Session,
     { position = 0, children: sorted = [] }: Waiting,
     wait: Wait,
-    deadline: Deadline,
   ): Promise<'look' | 'over' | 'gives way'> {
+    const { deadline, limit } = wait.call;
     const held = [wait.turn, ...wait.grants];
     const surplusInMs = wait.surplus.look(sorted.slice(0, position));
-    const standOffInMs = await this.#standOffIn({ session, sorted, index: position }, wait, deadline);
+    const standOffInMs = await this.#standOffIn({ session, sorted, index: position }, wait);
     if (standOffInMs === 'gives way') return standOffInMs;
     const lookInMs = Math.min(surplusInMs, standOffInMs);
     const reason = await deadline.wait<'look' | 'over'>((wake, fail) => {
@@ -265,18 +249,17 @@ export class LeaseInternals {
       const leases = (): string[] => sorted.slice(0, position).map((name) => join(this.#folders.leases, name));
       stops.push(seekPhantoms(session, this.#host, leases, look));
       if (lookInMs < Infinity) stops.push(this.#host.clock.after(lookInMs, look));
-      if (this.#count) stops.push(this.#count.watch(session, this.#maxLeases, look));
+      if (this.#count) stops.push(this.#count.watch(session, limit, look));
       if (held.some((grant) => !grant.isValid)) wake('over');
       return () => stops.forEach((stop) => stop());
     });
-    return reason === 'look' ? this.#readLimit(session, deadline) : reason;
+    return reason === 'look' ? this.#readLimit(session, wait.call) : reason;
   }
 
   /** Only a call that already has some leases blocks another call by its wait. */
   #standOffIn(
     { session, sorted, index }: Pick<PartOfLeases, 'session' | 'sorted' | 'index'>,
-    { turn, grants, standOff }: Wait,
-    deadline: Deadline,
+    { call, turn, grants, standOff }: Wait,
   ): Promise<number | 'gives way'> {
     if (grants.length === 0) return Promise.resolve(Infinity);
     const part = {
@@ -287,26 +270,49 @@ export class LeaseInternals {
       index,
       own: grants.map(({ node }) => node.name),
     };
-    return deadline.limit(() => standOff.look(part), ignore);
+    return call.deadline.limit(() => standOff.look(part), ignore);
   }
 
   #newSurplus(): Surplus {
-    const maxLeases = this.#limit.is === 'fixed' ? this.#limit.maxLeases : Infinity;
     return new Surplus({
       path: this.#path,
-      maxLeases,
+      maxLeases: this.#fixedLimit ?? Infinity,
       clock: this.#host.clock,
       stayMs: () => 2 * this.#host.sessions.timeoutMs,
     });
   }
 
-  async #readLimit(session: Session, deadline: Deadline): Promise<'look' | 'over'> {
+  async #readLimit(session: Session, call: Call): Promise<'look' | 'over'> {
     if (this.#count === undefined) return 'look';
-    const count = await this.#count.read(session, deadline);
+    const count = await this.#count.read(session, call.deadline);
     if (count === undefined) return 'over';
-    this.#maxLeases = count;
-    this.#isLimitKnown = true;
+    call.limit = count;
+    this.#lastLimit = count;
     return 'look';
+  }
+
+  get #fixedLimit(): number | undefined {
+    return this.#limit.is === 'fixed' ? this.#limit.maxLeases : undefined;
+  }
+
+  /** The leases as one call sees them: it has one by its own limit, whatever another call has read since. */
+  #leasesFor(call: Call): LockInternals {
+    const options = {
+      kind: this.#queueBy(() => call.limit),
+      data: this.#defaultData,
+      hasMarkedUuid: true,
+      isInner: true,
+    };
+    return new LockInternals(
+      this.#host,
+      this.leasesPath,
+      placedIn(this.#waits, () => 1, options),
+    );
+  }
+
+  #queueBy(limit: () => number): OrderedQueue {
+    const lock = { path: this.leasesPath, foreignNodes: 'reject', watchesChildren: true } as const;
+    return new OrderedQueue(new LeaseDriver(limit), lock);
   }
 
   /** Ends the call if the path has a lock of another kind, because the order between the two is unknown. */
@@ -359,9 +365,23 @@ type Taken =
   /** The session has ended, or the call gives way: it queues up again. */
   | { readonly is: 'over' };
 
+/** One acquire. */
+interface Call {
+  readonly quantity: number;
+  readonly deadline: Deadline;
+  readonly data: Uint8Array | undefined;
+  /**
+   * The limit when this call last read it. Its wait ends when the shared count differs from this number. A number that
+   * another call read would hide a change that this call has not seen.
+   */
+  limit: number;
+}
+
 /** The wait for the leases of one call, in one turn. */
 interface Wait {
+  readonly call: Call;
   readonly turn: Grant;
+  readonly leases: LockInternals;
   /** The leases that were granted so far. */
   readonly grants: readonly Grant[];
   /** The deletions of the znodes that were not granted. */

@@ -1,4 +1,5 @@
-import { LockTimeoutError, NotOwnedError } from '../internals/lock-errors.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import { NotOwnedError } from '../internals/lock-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { LockKind } from '../client/lock-event.js';
 import { callSite } from '../support/call-site.js';
@@ -8,7 +9,7 @@ import type { QueuedListener } from '../internals/znode-queue.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { acquireDeadline } from '../internals/lock-deadline.js';
-import type { WantedLeases } from '../internals/timeout-text.js';
+import type { WantedLeases } from '../client/timeout-text.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 import { Hold, type HeldLock, type HoldKeeper } from '../mutex/hold.js';

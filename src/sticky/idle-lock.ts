@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '../internals/lock-errors.js';
+import { LockTimeoutError } from '../client/lock-timeout-error.js';
 import type { LockHost } from '../client/lock-host.js';
 import { getData } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';

@@ -1,5 +1,5 @@
 import type { BatchObservableResult, Counter, Histogram, Meter } from '@opentelemetry/api';
-import type { LossReason } from '../internals/lock-errors.js';
+import type { LossReason } from '../client/lock-lost-error.js';
 import type { AcquireMessage, HoldMessage, ReleaseMessage } from '../mutex/lock-tracing.js';
 import type { AcquireOutcome, LockLabel, LockLabels } from './lock-labels.js';
 import { observeUntilEnd } from './observations.js';

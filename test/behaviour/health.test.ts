@@ -4,7 +4,7 @@ import { sessionName } from '../../src/zookeeper/session.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { queueReaches } from '../../lab/queue.ts';
 import { reached } from '../../lab/reached.ts';
-import { aborted, rejection } from '../../lab/until.ts';
+import { aborted, rejection, until } from '../../lab/until.ts';
 
 const sessionTimeoutMs = 6_000;
 
@@ -86,7 +86,7 @@ describe('client.health()', () => {
     });
     expect(sessionId).to.equal(sessionName(lab.client.session.id));
     expect(remainingMs).to.be.within(0.9 * sessionTimeoutMs - 100, 0.9 * sessionTimeoutMs);
-    expect(lastError).to.be.instanceOf(Error).with.property('message').that.contains(lab.proxy.connectString);
+    expect(lastError).to.have.property('message').that.contains(lab.proxy.connectString);
     await aborted(hold.signal);
     expect(lab.now() - at).to.be.within(remainingMs, remainingMs + 1);
     expect(lab.client.health()).to.include({ held: 0, remainingMs: 0 });
@@ -110,12 +110,15 @@ describe('client.health()', () => {
     expect(client.health().lastError).to.equal(undefined);
   });
 
-  it('is JSON', async () => {
+  it('is plain data, also after a spread and as JSON', async () => {
     const suspended = reached(lab.client, 'suspended');
     await lab.proxy.refuse();
     lab.proxy.cut();
     await suspended;
-    const { lastError } = JSON.parse(JSON.stringify(lab.client.health())) as { lastError: object };
-    expect(lastError).to.have.keys('name', 'message');
+    await until('a dial is refused', () => lab.client.health().lastError?.code === 'ECONNREFUSED');
+    const health = lab.client.health();
+    expect(JSON.parse(JSON.stringify({ ...health }))).to.deep.equal(JSON.parse(JSON.stringify(health)));
+    const { lastError } = JSON.parse(JSON.stringify({ ...health })) as { lastError: Record<string, string> };
+    expect(lastError).to.have.keys('name', 'message', 'code');
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { InterProcessMutex, InterProcessSemaphore, LockClient } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { rejection, until } from '../../lab/until.ts';
 
@@ -17,15 +17,15 @@ describe('the last sequence numbers', () => {
   beforeEach(() => void (warnings = []));
 
   /** Shows the server's `0000000042` to the client as `<digits>042`. */
-  const count = (digits: string): void => {
+  const count = (digits: string, name = 'lock'): void => {
     lab.proxy.on(({ from, body }) => {
-      const [here, there] = [`-lock-${digits}`, '-lock-0000000'];
+      const [here, there] = [`-${name}-${digits}`, `-${name}-0000000`];
       replaceAll(body, ...(from === 'server' ? ([there, here] as const) : ([here, there] as const)));
       return undefined;
     });
   };
 
-  it('are logged once for each mutex', async () => {
+  it('are logged once for each lock', async () => {
     count('2147480');
     for (let round = 0; round < 3; round += 1) await (await lab.mutex.acquire()).release();
     expect(warnings).to.have.length(1);
@@ -33,6 +33,14 @@ describe('the last sequence numbers', () => {
       .to.contain(lab.mutex.path)
       .and.to.contain('-lock-2147480000')
       .and.to.contain('close to its last sequence number');
+  });
+
+  it('are logged once for the leases of a semaphore', async () => {
+    count('2147480', 'lease');
+    const semaphore = new InterProcessSemaphore(lab.client, lab.mutex.path, { maxLeases: 1 });
+    for (let round = 0; round < 3; round += 1) await (await semaphore.acquire()).release();
+    expect(warnings).to.have.length(1);
+    expect(warnings[0]).to.contain(`${lab.mutex.path}/leases`).and.to.contain('-lease-2147480000');
   });
 
   it('do not allow a grant without a list', async () => {

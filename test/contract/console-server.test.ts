@@ -1,8 +1,12 @@
 import { expect } from 'chai';
+import { once } from 'node:events';
 import { request } from 'node:http';
-import { LockBoard } from '../../src/board/lock-board.ts';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LockBoard, type BoardChange } from '../../src/board/lock-board.ts';
 import { ConsoleServer } from '../../src/console/console-server.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
+import { until } from '../../lab/until.ts';
 import { WatchedBoard } from '../behaviour/board/board-of.ts';
 
 interface Answer {
@@ -14,13 +18,24 @@ interface Answer {
 describe('the server of the web console', () => {
   const lab = labOfEachTest('served');
   const consoles: { server: ConsoleServer; board: LockBoard }[] = [];
+  /** Tells the pages of the newest console a change. */
+  let tell: (change: BoardChange) => void = () => undefined;
 
-  const start = async (allowRevoke = false): Promise<string> => {
+  const start = async (allowRevoke = false, stalledMs?: number): Promise<string> => {
     const root = lab.path.slice(0, lab.path.lastIndexOf('/'));
     const shown = new WatchedBoard(lab.client, root);
     await shown.live();
     const { board } = shown;
-    const server = await ConsoleServer.start({ client: lab.client, board, host: '127.0.0.1', port: 0, allowRevoke });
+    const onChange = board.onChange.bind(board);
+    board.onChange = (listener) => onChange((tell = listener));
+    const server = await ConsoleServer.start({
+      client: lab.client,
+      board,
+      host: '127.0.0.1',
+      port: 0,
+      allowRevoke,
+      ...(stalledMs === undefined ? {} : { stalledMs }),
+    });
     consoles.push({ server, board });
     return server.url;
   };
@@ -124,6 +139,68 @@ describe('the server of the web console', () => {
     ] as const)
       expect((await ask(`${url}api/revoke`, 'POST', headers, JSON.stringify({ path }))).status).to.equal(status);
     expect((await ask(`${url}api/revoke`, 'POST', headers, 'x'.repeat(30_000))).status).to.equal(400);
+  });
+
+  describe('with pages that follow the events', () => {
+    const pages: Socket[] = [];
+
+    afterEach(() => {
+      for (const page of pages.splice(0)) page.destroy();
+    });
+
+    /** Opens a page from an address of this machine. The page reads only when the test does. */
+    const open = async (url: string, localAddress = '127.0.0.1', more = ''): Promise<Socket> => {
+      const { hostname, port, host } = new URL(url);
+      const page = connect({ host: hostname, port: Number(port), localAddress });
+      pages.push(page);
+      page.on('error', () => undefined);
+      await once(page, 'connect');
+      page.write(`GET /api/events HTTP/1.1\r\nhost: ${host}\r\n${more}\r\n`);
+      await once(page, 'readable');
+      return page;
+    };
+    const statusOf = (page: Socket): string => /^HTTP\/1\.1 (\d+)/.exec(String(page.read()))?.[1] ?? '';
+    /** More than the kernel keeps for a connection that nobody reads. */
+    const much = 24_000_000;
+    const tellGone = (name: string): void => tell({ state: { is: 'live' }, locks: [], gone: [name], events: [] });
+
+    it('ends the connection of a page that takes no byte', async () => {
+      const url = await start(false, 500);
+      const stuck = await Promise.all(Array.from({ length: 20 }, () => open(url)));
+      tellGone('x'.repeat(much));
+      expect(statusOf(await open(url))).to.equal('503');
+      await until('a place is free', async () => statusOf(await open(url)) === '200');
+      expect(stuck.some((page) => page.readableEnded)).to.equal(false);
+    });
+
+    it('keeps a page that reads slowly, and a page that has nothing to read', async () => {
+      const url = await start(false, 1_000);
+      const page = await open(url);
+      tellGone('x'.repeat(much));
+      const startedAt = performance.now();
+      let read = 0;
+      page.on('readable', () => undefined);
+      while (read < much) {
+        await sleep(5);
+        for (let chunk: Buffer | null; read < much && (chunk = page.read() as Buffer | null);) read += chunk.length;
+      }
+      expect(performance.now() - startedAt).to.be.greaterThan(1_000);
+      await sleep(1_500);
+      tellGone('/the/last');
+      let text = '';
+      await until('the page gets the next change', () => (text += String(page.read())).includes('/the/last'));
+    });
+
+    it('lets one address have a part of the places only', async () => {
+      const url = await start();
+      const first = await Promise.all(Array.from({ length: 20 }, () => open(url)));
+      expect(first.map(statusOf)).to.deep.equal(first.map(() => '200'));
+      expect(statusOf(await open(url))).to.equal('503');
+      expect(statusOf(await open(url, '127.0.0.1', 'x-forwarded-for: 10.0.0.9\r\n'))).to.equal('503');
+      expect(statusOf(await open(url, '127.0.0.2'))).to.equal('200');
+      first[0]?.destroy();
+      await until('a place is free', async () => statusOf(await open(url)) === '200');
+    });
   });
 
   it('rejects a port that is in use', async () => {

@@ -1,7 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
 import { sharedZooKeeper } from '../../lab/hooks.ts';
+import { run } from './support/command.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
 import { importAndRequire, instrumentLock, listen, lockByImport, lockByRequire } from './support/programs.ts';
+import { tarball } from './support/tarball.ts';
 
 describe(`an application on Node ${process.version}`, function () {
   this.timeout(60_000);
@@ -56,6 +61,14 @@ describe(`an application on Node ${process.version}`, function () {
       const line = '"$0" run --servers "$1" "$2" -- echo it runs';
       await prints('it runs', '/bin/sh', ['-c', line, command], { folder: consumer.folder, servers });
     }
+  });
+
+  it('has the manual page of zklock if it is installed globally', async function () {
+    this.timeout(300_000); // an installation
+    const prefix = consumer.pathOf('global');
+    const how = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'];
+    await run('npm', ['install', '--global', '--prefix', prefix, ...how, tarball()], consumer.folder, 280_000);
+    expect(readFileSync(join(prefix, 'share/man/man1/zklock.1'), 'utf8')).to.contain('.TH ZKLOCK 1');
   });
 
   it('loads nothing of the command line by import or require', async () => {

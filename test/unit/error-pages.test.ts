@@ -6,13 +6,12 @@ import { AuthFailedError, ClientClosedError, SessionExpiredError } from '../../s
 import {
   DeadlockError,
   ForeignNodeError,
-  LockLostError,
-  LockTimeoutError,
   OutcomeUnknownError,
   SequenceOverflowError,
-  type LossReason,
 } from '../../src/internals/lock-errors.ts';
-import type { KnownAtTimeout } from '../../src/internals/timeout-text.ts';
+import { LockLostError, type LossReason } from '../../src/client/lock-lost-error.ts';
+import { LockTimeoutError } from '../../src/client/lock-timeout-error.ts';
+import type { KnownAtTimeout } from '../../src/client/timeout-text.ts';
 import { LimitMismatchError } from '../../src/semaphore/limit-mismatch-error.ts';
 import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
 import { SaslRefusal } from '../../src/zookeeper/sasl-handshake.ts';
@@ -31,11 +30,11 @@ describe('docs/errors.md', () => {
   });
 
   it('has a heading for each reason of a loss, and no heading for another one', () => {
-    expect(namesOf('Reasons for a lost lock', 3)).to.deep.equal(union('src/internals/lock-errors.ts', 'LossReason'));
+    expect(namesOf('Reasons for a lost lock', 3)).to.deep.equal(union('src/client/lock-lost-error.ts', 'LossReason'));
   });
 
   it('has a heading for each reason of a timeout, and no heading for another one', () => {
-    expect(namesOf('Error codes', 4)).to.deep.equal(union('src/internals/timeout-text.ts', 'TimeoutReason'));
+    expect(namesOf('Error codes', 4)).to.deep.equal(union('src/client/timeout-text.ts', 'TimeoutReason'));
   });
 
   it("has headings of ZooKeeper's codes only as ZooKeeperError spells them, with the same numbers", () => {

@@ -54,6 +54,20 @@ export const mutants = [
     tests: tests('unit/board/events', 'counts a permit that its owner still waits for'),
   },
   {
+    name: 'zklock watch does not say what it could not read',
+    file: 'src/cli/observe/watch-locks.ts',
+    find: 'const now = isCutOff ? missing : [...board.unreadable.keys()].sort();',
+    replace: 'const now = missing;',
+    tests: tests('behaviour/operator/watch', 'names what it could not read, and fails when its reader leaves'),
+  },
+  {
+    name: 'zklock watch ends with success although it could not read all',
+    file: 'src/cli/observe/watch-locks.ts',
+    find: 'end(exitCodeOfBoard(board))',
+    replace: 'end(0)',
+    tests: tests('behaviour/operator/watch', 'names what it could not read, and fails when its reader leaves'),
+  },
+  {
     name: 'the console accepts every host name',
     file: 'src/console/request-guard.ts',
     find: 'if (name === undefined || !isOwnName(name, listenHost, localAddress))',
@@ -80,6 +94,27 @@ export const mutants = [
     find: 'if (!this.#isShown(path))',
     replace: 'if (path.length === 0)',
     tests: tests('contract/console-server', 'only the znodes that it shows'),
+  },
+  {
+    name: 'the console keeps the connection of a page that reads nothing',
+    file: 'src/console/console-server.ts',
+    find: "if (method !== 'POST') response.setTimeout(this.#stalledMs);",
+    replace: '',
+    tests: tests('contract/console-server', 'of a page that takes no byte'),
+  },
+  {
+    name: 'the console ends a page that has nothing to read',
+    file: 'src/console/event-stream.ts',
+    find: "this.#send(': \\n\\n')",
+    replace: 'undefined',
+    tests: tests('contract/console-server', 'a page that has nothing to read'),
+  },
+  {
+    name: 'the console gives one address all places',
+    file: 'src/console/event-stream.ts',
+    find: 'ofAddress >= mostPagesOfAddress',
+    replace: 'ofAddress >= mostPages',
+    tests: tests('contract/console-server', 'a part of the places only'),
   },
   {
     name: 'the terminal obeys the data of a lock',

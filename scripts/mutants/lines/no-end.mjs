@@ -96,15 +96,15 @@ export const mutants = [
   {
     name: 'a tryAcquire of a semaphore that ignores waiters',
     file: 'src/semaphore/free-leases.ts',
-    find: 'return waiting.length > 0 ? 0 : Math.max(0, maxLeases() - taken.length);',
-    replace: 'return Math.max(0, maxLeases() - taken.length);',
+    find: 'return waiting.length > 0 ? 0 : Math.max(0, maxLeases - taken.length);',
+    replace: 'return Math.max(0, maxLeases - taken.length);',
     tests: tests('behaviour/semaphore/try-acquire', 'writes nothing while another client is queued'),
   },
   {
     name: 'a tryAcquire of a semaphore that does not count the leases',
     file: 'src/semaphore/free-leases.ts',
-    find: 'Math.max(0, maxLeases() - taken.length);',
-    replace: 'maxLeases();',
+    find: 'Math.max(0, maxLeases - taken.length);',
+    replace: 'maxLeases;',
     tests: tests('behaviour/semaphore/try-acquire', 'writes nothing if fewer leases are free'),
   },
   {
@@ -147,6 +147,13 @@ export const mutants = [
     find: 'const lookInMs = Math.min(surplusInMs, standOffInMs);',
     replace: 'const lookInMs = standOffInMs;',
     tests: tests('behaviour/semaphore/limits', 'an error when they have stayed'),
+  },
+  {
+    name: 'a wait of a semaphore that looks for changes of a limit that another call has read',
+    file: 'src/semaphore/lease-internals.ts',
+    find: 'this.#count.watch(session, limit, look)',
+    replace: 'this.#count.watch(session, this.#lastLimit ?? 0, look)',
+    tests: tests('behaviour/semaphore/faults', 'never hides a change of the shared count'),
   },
   {
     name: 'a waiter with some of its leases never gives way to Java',

@@ -161,6 +161,27 @@ export const mutants = [
     tests: tests('behaviour/health', 'counts down to the moment of the loss'),
   },
   {
+    name: 'a connect that nobody answers is silent',
+    file: 'src/client/first-connection.ts',
+    find: 'times.leftMs > 0 ? clock.after(slowMs, tellSlow) : undefined',
+    replace: 'undefined',
+    tests: tests('behaviour/connection/outage-log', 'has a connect that no server answers'),
+  },
+  {
+    name: 'zklock is silent while no server answers',
+    file: 'src/client/lock-client.ts',
+    find: 'isSlow(message);',
+    replace: '',
+    tests: tests('behaviour/operator/ls-status', 'exit with 69 if no server answers'),
+  },
+  {
+    name: 'the health of a client contains an error that JSON does not show',
+    file: 'src/client/client-health.ts',
+    find: 'cause === undefined ? undefined : errorFacts(cause)',
+    replace: 'cause',
+    tests: tests('behaviour/health', 'is plain data'),
+  },
+  {
     name: 'questions count as waiting acquires',
     file: 'src/support/deadline.ts',
     find: 'return this.#errors.isAcquire === true;',

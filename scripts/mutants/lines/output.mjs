@@ -10,6 +10,13 @@ export const mutants = [
     tests: tests('behaviour/shown', 'are texts without bigints, internals or credentials'),
   },
   {
+    name: 'the command speaks of options of the library',
+    file: 'src/cli/own-words.ts',
+    find: 'text = text.replaceAll(words, own);',
+    replace: 'text = text.replaceAll(words, words);',
+    tests: tests('behaviour/operator/ls-status', 'exit with 77 if the path may not be read'),
+  },
+  {
     name: 'an error carries control characters of other clients to the terminal',
     file: 'src/support/lock-error.ts',
     find: 'super(printableLines(message), options);',

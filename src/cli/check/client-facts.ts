@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { participantName } from '../../board/participant-name.js';
 import type { LockHost } from '../../client/lock-host.js';
-import { errorText } from '../../support/error-text.js';
+import { commandErrorText } from '../own-words.js';
 import {
   absolute,
   checkExists,
@@ -88,7 +88,7 @@ export class ClientChecks {
         took.push(performance.now() - startedAt);
       }
     } catch (error) {
-      return fail(subject, errorText(error), 'look at the servers', 'unreachable');
+      return fail(subject, commandErrorText(error), 'look at the servers', 'unreachable');
     }
     return judgeLatency(subject, took, this.#host.sessions.timeoutMs);
   }
@@ -138,7 +138,7 @@ export class ClientChecks {
       const aheadMs = value.stat.createdAtMs - (before + after) / 2;
       return judgeClock(aheadMs, after - before);
     } catch (error) {
-      return unknown(subject, errorText(error), 'the time is read from a znode that is created for a moment');
+      return unknown(subject, commandErrorText(error), 'the time is read from a znode that is created for a moment');
     }
   }
 
@@ -197,11 +197,11 @@ function notAllowed(subject: string, error: unknown): Finding {
   if (isZooKeeperError(error, 'NO_AUTH', 'INVALID_ACL'))
     return fail(
       subject,
-      errorText(error),
+      commandErrorText(error),
       'give credentials by --auth-file, or change the rights with setAcl',
       'not-allowed',
     );
-  return fail(subject, errorText(error), 'look at the servers', 'unreachable');
+  return fail(subject, commandErrorText(error), 'look at the servers', 'unreachable');
 }
 
 const foldersOfSemaphore: ReadonlySet<string> = new Set(['locks', 'leases']);

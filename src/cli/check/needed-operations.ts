@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LockHost } from '../../client/lock-host.js';
 import { lockDeadline } from '../../internals/lock-deadline.js';
-import { errorText } from '../../support/error-text.js';
+import { commandErrorText } from '../own-words.js';
 import {
   checkServers,
   createContainer,
@@ -62,7 +62,7 @@ async function failureOf(host: LockHost, operation: Operation<unknown>): Promise
 function missingOf(failure: unknown, advice: string): Finding[] {
   if (failure === undefined) return [];
   if (isZooKeeperError(failure, 'UNIMPLEMENTED')) return [fail('operations', textOf(failure), advice)];
-  return [fail('operations', errorText(failure), 'look at the servers', 'unreachable')];
+  return [fail('operations', commandErrorText(failure), 'look at the servers', 'unreachable')];
 }
 
 function containersFinding(failure: unknown): Finding {
@@ -71,7 +71,7 @@ function containersFinding(failure: unknown): Finding {
   if (failure === undefined) return ok(subject, 'supported: the znodes of unused locks are removed');
   // The first acquire of each client loses the connection three times.
   if (endsConnections(failure)) return fail(subject, textOf(failure), advice);
-  return warn(subject, errorText(failure), advice);
+  return warn(subject, commandErrorText(failure), advice);
 }
 
 function endsConnections(failure: unknown): failure is ZooKeeperError {
@@ -79,5 +79,5 @@ function endsConnections(failure: unknown): failure is ZooKeeperError {
 }
 
 function textOf(failure: ZooKeeperError): string {
-  return errorText(unknownRequestIn(failure) ?? failure);
+  return commandErrorText(unknownRequestIn(failure) ?? failure);
 }

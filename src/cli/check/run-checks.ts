@@ -6,7 +6,7 @@ import { connect, serversOf, type connectionOptions, type jsonOption } from '../
 import { exitCodes } from '../exit-code.js';
 import { exitCodeOf } from '../failure.js';
 import type { Io } from '../io.js';
-import { errorText } from '../../support/error-text.js';
+import { commandErrorText } from '../own-words.js';
 import { tlsOf } from '../tls-files.js';
 import { UsageError } from '../usage-error.js';
 import type { Arguments } from '../verb.js';
@@ -34,7 +34,7 @@ function targetOf({ options }: CheckArguments, io: Io): ReturnType<typeof parseC
   try {
     return parseConnectString(serversOf(options.servers, io));
   } catch (error) {
-    throw new UsageError(errorText(error));
+    throw new UsageError(commandErrorText(error));
   }
 }
 
@@ -50,7 +50,7 @@ async function clientFindings(args: CheckArguments, path: string, io: Io): Promi
     const unknown = unknownRequestIn(error);
     if (unknown) return [fail('operations', unknown.message, 'no lock can be taken: use ZooKeeper 3.5 or later')];
     const cause = code === exitCodes.notAllowed ? 'not-allowed' : 'unreachable';
-    return [fail('connection', errorText(error), 'no lock can be taken from here', cause)];
+    return [fail('connection', commandErrorText(error), 'no lock can be taken from here', cause)];
   }
   try {
     const { hosts } = targetOf(args, io);

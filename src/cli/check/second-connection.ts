@@ -5,7 +5,7 @@ import { closeSessionFrame } from '../../zookeeper/late-grant.js';
 import { systemNetwork, type Link, type TlsSource } from '../../zookeeper/network.js';
 import { OpeningMessages } from '../../zookeeper/opening-messages.js';
 import type { SessionIdentity } from '../../zookeeper/wire-session.js';
-import { errorText } from '../../support/error-text.js';
+import { commandErrorText } from '../own-words.js';
 import { ok, warn, type Finding } from './finding.js';
 
 /**
@@ -23,7 +23,7 @@ export async function secondConnection(host: Host, how: Dialling): Promise<Findi
     const second = await ask(host, how, links, { id, password: first.password, lastZxid: 0n });
     return [ok(subject, `${name} accepts it`), judgeResumption(name, first, second)];
   } catch (error) {
-    const text = `${name}: ${errorText(error)}`;
+    const text = `${name}: ${commandErrorText(error)}`;
     return [
       warn(
         subject,

@@ -1,5 +1,5 @@
 import { describeHosts, type Host } from '../../zookeeper/connect-string.js';
-import { errorText } from '../../support/error-text.js';
+import { commandErrorText } from '../own-words.js';
 import { fourLetterWord } from './four-letter-word.js';
 import { fail, ok, unknown, warn, type Finding } from './finding.js';
 
@@ -52,7 +52,7 @@ function judgeServer({ name, error, isServing, version, mode }: ServerFacts): Fi
   if (error !== undefined)
     return fail(
       subject,
-      errorText(error),
+      commandErrorText(error),
       'start it, open its port, or take it out of the connect string. A port for TLS needs --tls or --tls-ca',
       'unreachable',
     );

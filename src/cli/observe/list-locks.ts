@@ -1,18 +1,15 @@
 import { boardJson } from '../../board/board-json.js';
 import { lockJson, type LockJson } from '../../board/lock-json.js';
 import type { LockBoard } from '../../board/lock-board.js';
-import { errorText } from '../../support/error-text.js';
-import { TooLongError } from '../../zookeeper/frames.js';
 import { lockPath } from '../../zookeeper/path.js';
 import type { connectionOptions, jsonOption } from '../connection.js';
-import { exitCodes } from '../exit-code.js';
-import { exitCodeOf } from '../failure.js';
 import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';
 import { lockHeader, lockRow, statusText, tableText } from './lock-table.js';
 import { openBoard } from './open-board.js';
 import { printable, printableJson } from '../../support/printable.js';
 import { unlessUnanswered } from './unanswered.js';
+import { exitCodeOfBoard, unreadableText } from './unreadable.js';
 
 type ListArguments = Arguments<typeof connectionOptions & { readonly json: typeof jsonOption }>;
 
@@ -27,7 +24,7 @@ export function listLocks(args: ListArguments, io: Io): Promise<number> {
     else if (locks.length > 0)
       io.stdout.write(tableText([lockHeader, ...locks.map((lock) => lockRow(lock, Date.now()))]));
     else if (open.board.unreadable.size === 0) io.stderr.write(`No locks below ${printable(root)}\n`);
-    return exitCodeOfBoard(open.board, io);
+    return tellUnreadable(open.board, io);
   });
 }
 
@@ -45,7 +42,7 @@ export function showStatus(args: ListArguments, io: Io): Promise<number> {
     else if (isFree) io.stdout.write(`${printable(path)}: free, 0 waiting\n`);
     if (!lock && board.locks.size > 0)
       io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);
-    return exitCodeOfBoard(board, io);
+    return tellUnreadable(board, io);
   });
 }
 
@@ -54,14 +51,9 @@ function freeLock(path: string): Omit<LockJson, 'kind'> & { readonly kind: null 
   return { path, kind: null, state: 'free', holders: [], waiters: [], holderCount: 0, waiterCount: 0 };
 }
 
-/** Names what is missing. Success only if nothing is. */
-function exitCodeOfBoard({ unreadable }: LockBoard, io: Io): number {
-  const [first] = unreadable;
-  if (!first) return exitCodes.success;
-  const [path, error] = first;
-  const why = error instanceof Error && error.cause instanceof TooLongError ? error.cause : error;
-  io.stderr.write(
-    `Not all is shown: ${unreadable.size} znodes could not be read, such as ${printable(path)}: ${errorText(why)}\n`,
-  );
-  return exitCodeOf(error);
+/** Names what is missing, and returns the exit code. */
+function tellUnreadable(board: LockBoard, io: Io): number {
+  const text = unreadableText(board);
+  if (text !== undefined) io.stderr.write(text);
+  return exitCodeOfBoard(board);
 }

@@ -1,7 +1,7 @@
 import { eventJson, lockJson, stateJson } from '../../board/lock-json.js';
-import type { BoardState, LockBoard } from '../../board/lock-board.js';
+import type { LockBoard } from '../../board/lock-board.js';
 import type { connectionOptions } from '../connection.js';
-import { exitCodeOfSignal, exitCodes } from '../exit-code.js';
+import { exitCodeOfSignal } from '../exit-code.js';
 import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';
 import { eventText } from './lock-table.js';
@@ -9,6 +9,7 @@ import { openBoard } from './open-board.js';
 import { printable, printableJson } from '../../support/printable.js';
 import { showScreen } from './screen.js';
 import { unlessUnanswered } from './unanswered.js';
+import { exitCodeOfBoard, unreadableText } from './unreadable.js';
 
 type WatchArguments = Arguments<
   typeof connectionOptions & { readonly json: { readonly kind: 'flag'; summary: string } }
@@ -28,19 +29,20 @@ export function watchLocks(args: WatchArguments, io: Io): Promise<number> {
 /** The first lines show the present state; each later line is an event. */
 function printEvents(board: LockBoard, io: Io, json: boolean): Promise<number> {
   const print = (line: string): void => void io.stdout.write(`${line}\n`);
-  let state = board.state.is;
-  const printState = (now: BoardState): void => {
-    if (now.is === state) return;
-    state = now.is;
-    if (json)
-      print(
-        printableJson({
-          type: now.is,
-          at: new Date().toISOString(),
-          ...stateJson({ state: now, unreadable: board.unreadable }),
-        }),
-      );
-    else print(`${new Date().toISOString()} ${now.is === 'live' ? 'connected again' : 'cut off from ZooKeeper'}`);
+  let wasCutOff = false;
+  let missing: readonly string[] = [];
+  /** Prints the state where it has changed: the connection, or the znodes that are not shown. */
+  const printState = (): void => {
+    const at = new Date().toISOString();
+    const { is, since } = stateJson(board);
+    const isCutOff = is === 'cut-off';
+    const now = isCutOff ? missing : [...board.unreadable.keys()].sort();
+    const isOther = now.join('\n') !== missing.join('\n');
+    if (json && (isOther || isCutOff !== wasCutOff)) print(printableJson({ type: is, at, since, unreadable: now }));
+    if (!json && isCutOff !== wasCutOff) print(`${at} ${isCutOff ? 'cut off from ZooKeeper' : 'connected again'}`);
+    if (!json && isOther) io.stderr.write(unreadableText(board) ?? 'All is shown again\n');
+    wasCutOff = isCutOff;
+    missing = now;
   };
   for (const view of board.locks.values()) {
     const lock = lockJson(view);
@@ -48,10 +50,11 @@ function printEvents(board: LockBoard, io: Io, json: boolean): Promise<number> {
     else
       print(`${new Date().toISOString()} ${lock.state.padEnd(11)} ${printable(lock.path)} ${lock.waiterCount} waiting`);
   }
+  printState();
   return new Promise((resolve) => {
     const stops = [
       board.onChange((change) => {
-        printState(change.state);
+        printState();
         for (const event of change.events) print(json ? printableJson(eventJson(event)) : eventText(eventJson(event)));
       }),
       ...(['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) =>
@@ -63,6 +66,6 @@ function printEvents(board: LockBoard, io: Io, json: boolean): Promise<number> {
       resolve(code);
     };
     // The reader of a pipe has left.
-    io.stdout.once('close', () => end(exitCodes.success));
+    io.stdout.once('close', () => end(exitCodeOfBoard(board)));
   });
 }

@@ -1,4 +1,4 @@
-import type { LockLostError } from '../../internals/lock-errors.js';
+import type { LockLostError } from '../../client/lock-lost-error.js';
 import type { CancelTimer, Clock } from '../../support/clock.js';
 import type { EndTimes } from './grace.js';
 

@@ -3,6 +3,7 @@ import type { Io, Output } from '../io.js';
 
 /** An event of `zklock run`. Times are in milliseconds. */
 export type RunEvent =
+  | { readonly event: 'connecting'; readonly message: string }
   | { readonly event: 'connected'; readonly sessionTimeoutMs: number }
   | { readonly event: 'waiting'; readonly path: string; readonly position?: number }
   | { readonly event: 'acquired'; readonly node: string; readonly fence: string; readonly waitedMs: number }
@@ -79,6 +80,7 @@ function textOf(event: RunEvent): string {
       return `the command's process group is dead; the lock was certainly held for ${seconds(event.remainingMs)} more`;
     case 'interrupted':
       return `${event.signal} arrived before the command was started`;
+    case 'connecting':
     case 'not-acquired':
     case 'failed':
     case 'lost':

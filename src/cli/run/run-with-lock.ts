@@ -1,6 +1,6 @@
 import type { LockClient } from '../../client/lock-client.js';
 import type { Hold } from '../../mutex/hold.js';
-import { errorText } from '../../support/error-text.js';
+import { commandErrorText } from '../own-words.js';
 import { systemChance } from '../../support/chance.js';
 import { systemClock } from '../../support/clock.js';
 import { connect } from '../connection.js';
@@ -43,7 +43,7 @@ async function exitCodeFor(given: Omit<Task, 'plan'>): Promise<number> {
     }
     // A program that reads the events must not meet a line of text.
     if (!args.options.json) throw error;
-    report.tell({ event: 'failed', message: errorText(error) });
+    report.tell({ event: 'failed', message: commandErrorText(error) });
     return exitCodeOf(error);
   }
 }
@@ -71,10 +71,14 @@ async function runTask(task: Task): Promise<number> {
 const closeTimeoutMs = 3_000;
 
 /** `--wait` limits the connection attempt too. */
-function connectFor({ args, io, interrupts, plan }: Task): Promise<LockClient> {
+function connectFor({ args, io, interrupts, plan, report }: Task): Promise<LockClient> {
   const limitMs = Math.min(args.options['connect-timeout'] ?? defaultConnectMs, plan.waitMs || Infinity);
   const { acl } = args.options;
-  return connect(args, io, { signal: interrupts.whileWaiting, connectionTimeoutMs: limitMs, acl }, loadTheRest);
+  const options = { signal: interrupts.whileWaiting, connectionTimeoutMs: limitMs, acl };
+  return connect(args, io, options, {
+    asked: loadTheRest,
+    isSlow: (message) => report.tell({ event: 'connecting', message }, { isImportant: true }),
+  });
 }
 
 const defaultConnectMs = 15_000;
@@ -139,7 +143,7 @@ async function acquire(
     return isUnreachable ? exitCodes.unreachable : plan.conflictExitCode;
   } catch (error) {
     if (exitCodeOf(error) !== exitCodes.notAcquired) throw error;
-    report.tell({ event: 'not-acquired', message: errorText(error) }, { isImportant: true });
+    report.tell({ event: 'not-acquired', message: commandErrorText(error) }, { isImportant: true });
     return plan.conflictExitCode;
   }
 }

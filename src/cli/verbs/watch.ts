@@ -6,7 +6,7 @@ export const watch = defineVerb({
   summary: 'show the locks below a path live',
   description: [
     'On a terminal, fills the screen with the locks below PATH, and follows every change. Keys: q leaves, s changes the order (path, most waiters, newest change), the arrow keys and page keys scroll.',
-    'Where standard output is no terminal, prints a line for each event: granted, handed-over, released, asked (to release), taken (by force), lost (with its session).',
+    'Where standard output is no terminal, prints a line for each event: granted, handed-over, released, asked (to release), taken (by force), lost (with its session). Names what it may not read on standard error, or with --json in a line of type incomplete; the exit code is then 70 or 77 when the reader of its output leaves.',
   ],
   operands: [{ name: 'PATH', summary: 'the path below which to look, or one lock' }],
   options: {

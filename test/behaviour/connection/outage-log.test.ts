@@ -13,6 +13,7 @@ import {
 import { sessionName } from '../../../src/zookeeper/session.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { reached } from '../../../lab/reached.ts';
+import { startSilentServer } from '../../../lab/servers/silent-server.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
 import { now } from '../../../lab/world.ts';
 
@@ -71,6 +72,22 @@ describe('the log of an outage', () => {
     await lab.proxy.accept();
     await reconnected;
   };
+
+  it('has a connect that no server answers, after 3 s, with the servers that were tried and their errors', async () => {
+    await using silent = await startSilentServer();
+    const hosts = `127.0.0.1:1,${silent.connectString}`;
+    const startedAt = lab.now();
+    const error = await rejection(LockClient.connect(hosts, { connectionTimeoutMs: 8_000, logger: book }));
+    expect(error).to.have.property('code', 'ERR_LOCK_CONNECTION_TIMEOUT');
+    expect(book.levels).to.deep.equal(['warn']);
+    expect((book.times[0] ?? 0) - startedAt).to.be.within(3_000, 3_100);
+    const [, text = ''] = book.lines[0] ?? [];
+    expect(text)
+      .to.contain(`No ZooKeeper server of ${hosts} has answered for 3.0 s; last: `)
+      .and.to.contain('127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1')
+      .and.to.contain(`${silent.connectString}: `)
+      .and.to.contain('The client tries for 5.0 s more');
+  });
 
   const connect = (sessionTimeoutMs: number): Promise<LockClient> => lab.connect({ sessionTimeoutMs, logger: book });
 

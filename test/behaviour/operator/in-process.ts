@@ -22,7 +22,10 @@ export class InProcess {
       this.out += text;
       for (const heard of this.#heard) heard();
     });
-    this.#stderr.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
+    this.#stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.errors += text;
+      for (const heard of this.#heard) heard();
+    });
     const io: Io = {
       stdin: this.stdin,
       stdout: this.#stdout,
@@ -55,6 +58,11 @@ export class InProcess {
   resize(columns: number, rows: number): void {
     Object.assign(this.#stdout, { columns, rows });
     this.#stdout.emit('resize');
+  }
+
+  /** As if the reader of a pipe had left. */
+  stopReading(): void {
+    this.#stdout.destroy();
   }
 
   signal(name: NodeJS.Signals): void {

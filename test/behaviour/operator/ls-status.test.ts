@@ -119,6 +119,7 @@ describe('zklock ls and status', () => {
     const { code, errors } = await zklock('ls', lab.path);
     expect(code).to.equal(77);
     expect(errors).to.contain('cannot be read').and.to.contain('NO_AUTH');
+    expect(errors).to.contain('or check --auth-file').and.not.to.contain('option');
     expect(await exists(lab.other, lab.path)).to.equal(true);
     const whole = await zklock('ls', '/');
     expect(whole.code).to.equal(77);
@@ -127,6 +128,11 @@ describe('zklock ls and status', () => {
   });
 
   it('exit with 69 if no server answers, and with 64 for a bad path', async () => {
+    const slow = new InProcess('127.0.0.1:1', ['ls', '--connect-timeout', '4', '/']);
+    expect(await slow.ended).to.equal(69);
+    expect(slow.errors).to.match(
+      /^zklock: No ZooKeeper server of 127.0.0.1:1 has answered for 3.0 s; last: connect ECONNREFUSED.*\nzklock ls: /,
+    );
     const run = new InProcess('127.0.0.1:1', ['ls', '--connect-timeout', '0.3', '/']);
     expect(await run.ended).to.equal(69);
     expect((await zklock('ls', 'locks')).code).to.equal(64);

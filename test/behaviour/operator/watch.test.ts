@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
+import { setAcl } from './acl.ts';
 import { InProcess } from './in-process.ts';
 
 describe('zklock watch', () => {
@@ -47,6 +48,35 @@ describe('zklock watch', () => {
     expect(events).to.deep.equal(['lock', 'granted', 'cut-off', 'live']);
     await first.release();
     await before.release();
+  });
+
+  for (const json of [false, true])
+    it(`names what it could not read, and fails when its reader leaves${json ? ', as JSON' : ''}`, async () => {
+      const hold = await lab.theirs.acquire();
+      await setAcl(lab.other, lab.path, 30);
+      start(json ? ['--json', '/'] : ['/']);
+      await run.until(() => (json ? run.out : run.errors).includes(lab.path));
+      if (json) {
+        const [line = ''] = run.out.split('\n').filter((each) => each.includes(lab.path));
+        expect(JSON.parse(line)).to.deep.include({ type: 'incomplete', since: null, unreadable: [lab.path] });
+      } else expect(run.errors).to.contain(`Not all is shown: 1 znodes could not be read, such as ${lab.path}: `);
+      run.stopReading();
+      expect(await run.ended).to.equal(77);
+      await setAcl(lab.other, lab.path, 31);
+      await hold.release();
+    });
+
+  it('says when it shows all again, and then ends with success', async () => {
+    const hold = await lab.theirs.acquire();
+    await setAcl(lab.other, lab.path, 30);
+    start(['/']);
+    await run.until(() => run.errors.includes(`such as ${lab.path}: `));
+    await setAcl(lab.other, lab.path, 31);
+    lab.proxy.cut();
+    await run.until(() => run.errors.includes('All is shown again'));
+    run.stopReading();
+    expect(await run.ended).to.equal(0);
+    await hold.release();
   });
 
   it('fills a terminal, follows changes, fits a new size, and leaves with q', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessSemaphore, LockLostError } from '../../../src/index.ts';
+import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
@@ -25,6 +26,33 @@ describe('a fault of a semaphore', () => {
     return ({ connection }) => connection > cutAt;
   };
   const warmUp = async (): Promise<unknown> => (await semaphoreOf(lab.client, lab.path, 2).acquire()).release();
+
+  it('never hides a change of the shared count that another call of the object has read', async () => {
+    const count = testPath('count');
+    await lab.observer.create(count.slice(0, -'/count'.length));
+    await lab.observer.create(count);
+    await setCount(lab.other, count, 2);
+    const semaphore = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
+    await warmUp();
+    const java = `${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`;
+    await lab.other.session.request(createSequential(java, new Uint8Array(0), openAcl));
+    const both = semaphore.acquireMany(2);
+    await waits(lab.observer, lab.path, 3);
+    // The call has decided to wait by a count of 2, and looks for a deadlock before it watches the count. Meanwhile
+    // another call reads a count of 3.
+    const looks = (frame: Frame): boolean => answered('getChildren2')(frame) && frame.path === `${lab.path}/locks`;
+    lab.proxy.clear();
+    once(lab.proxy, looks, 'hold');
+    await lab.proxy.seen(looks);
+    await setCount(lab.other, count, 3);
+    const raisedAt = lab.now();
+    const third = semaphore.tryAcquire();
+    await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === count);
+    lab.proxy.speak();
+    await returnAll(await both);
+    expect(lab.now() - raisedAt).to.be.lessThan(1_000);
+    expect(await third).to.equal(undefined);
+  });
 
   it('that loses the reply to a lease’s create: the lease is searched by its uuid, and granted', async () => {
     await warmUp();

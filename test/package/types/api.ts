@@ -7,6 +7,7 @@ import {
   LockClient,
   LockError,
   LockLostError,
+  LockTimeoutError,
   exponentialBackoff,
   forceRelease,
   lockContext,
@@ -89,7 +90,8 @@ export function listening(): void {
     type<string>().of(event.path);
     if (event.type === 'acquired') type<number>().of(event.waitedMs);
     if (event.type === 'lost') type<bigint>().of(event.fencingToken);
-    if (event.type === 'timed-out') type<unknown>().of(event.error);
+    if (event.type === 'timed-out') type<LockTimeoutError>().of(event.error);
+    if (event.type === 'expired') type<LockLostError>().of(event.error);
   });
   // @ts-expect-error there is no such event
   client.on('locks', () => undefined);

@@ -1,4 +1,4 @@
-import type { ConnectionState } from '../client/connection-state.js';
+import type { ConnectionState } from './connection-state.js';
 import { durationText } from '../support/duration-text.js';
 
 /** The operation that did not finish within `timeoutMs`, for the text of a {@link LockTimeoutError}. */

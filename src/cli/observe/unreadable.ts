@@ -1,0 +1,21 @@
+import type { LockBoard } from '../../board/lock-board.js';
+import { commandErrorText } from '../own-words.js';
+import { printable } from '../../support/printable.js';
+import { TooLongError } from '../../zookeeper/frames.js';
+import { exitCodes } from '../exit-code.js';
+import { exitCodeOf } from '../failure.js';
+
+/** A line for standard error that names what a board does not show. Undefined if it shows all. */
+export function unreadableText({ unreadable }: Pick<LockBoard, 'unreadable'>): string | undefined {
+  const [first] = unreadable;
+  if (!first) return undefined;
+  const [path, error] = first;
+  const why = error instanceof Error && error.cause instanceof TooLongError ? error.cause : error;
+  return `Not all is shown: ${unreadable.size} znodes could not be read, such as ${printable(path)}: ${commandErrorText(why)}\n`;
+}
+
+/** Success only if the board shows all. */
+export function exitCodeOfBoard({ unreadable }: Pick<LockBoard, 'unreadable'>): number {
+  const [first] = unreadable.values();
+  return unreadable.size === 0 ? exitCodes.success : exitCodeOf(first);
+}
