@@ -1,5 +1,6 @@
 import { LockTimeoutError } from '../internals/lock-errors.js';
 import { systemClock, type Clock } from '../support/clock.js';
+import { refuseOtherCopy } from '../support/package-copy.js';
 import { showByJson } from '../support/shown.js';
 import { LockHost } from '../client/lock-host.js';
 import { expected, expectFunction, expectMethod } from '../support/validate.js';
@@ -32,7 +33,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
    *
    * @param locks at least one, and each path of one client only once. Clients of different ensembles may use the same
    * path; two clients of one ensemble would wait for each other
-   * @throws TypeError for an object that is not a lock
+   * @throws TypeError for an object that is not a lock, or is a lock of another copy of this package
    * @throws RangeError for an empty list, or for a path of one client that occurs twice: the second lock would wait for
    * the first forever
    * @example
@@ -46,6 +47,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
       expectMethod('locks', lock, 'acquire');
       const { path } = lock as { path?: unknown };
       if (typeof path !== 'string') throw new TypeError(expected('path', 'a string, in each of the locks', path));
+      refuseOtherCopy(`The lock ${path}`, (lock as { host?: unknown }).host);
     }
     this.#locks = [...locks].sort(byPlace);
     // Locks from elsewhere bring no clock.

@@ -1,7 +1,15 @@
+import { cpSync } from 'node:fs';
 import { sharedZooKeeper } from '../../lab/hooks.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
-import { importAndRequire, instrumentLock, listen, lockByImport, lockByRequire } from './support/programs.ts';
+import {
+  importAndRequire,
+  instrumentLock,
+  listen,
+  lockByImport,
+  lockByRequire,
+  twoCopies,
+} from './support/programs.ts';
 
 describe(`an application on Node ${process.version}`, function () {
   this.timeout(60_000);
@@ -29,6 +37,14 @@ describe(`an application on Node ${process.version}`, function () {
   it('gets one copy of the package if one process imports and requires it', async () => {
     consumer.write('both.mjs', importAndRequire);
     await nodePrints('isReentrant: true, different: ', 'both.mjs');
+  });
+
+  it('is told which object comes from another copy of the package, and the copies exclude each other', async () => {
+    const plugin = 'plugin/node_modules/zookeeper-fair-lock';
+    cpSync(consumer.pathOf('node_modules/zookeeper-fair-lock'), consumer.pathOf(plugin), { recursive: true });
+    consumer.write('plugin/index.cjs', "module.exports = require('zookeeper-fair-lock');");
+    consumer.write('copies.cjs', twoCopies);
+    await nodePrints('excluded, refused 6 of 6, reloaded', 'copies.cjs');
   });
 
   it('calls listeners that do not own the lock', async () => {

@@ -27,6 +27,11 @@ const sessionTimeoutRule =
 const connectStringRule = 'Expected `connectString` to be host[:port][,host[:port]…][/chroot]';
 const aclRule = "a non-empty array of { permissions: 1 to 31, scheme: string, id: string }, 'open' or 'creator-only'";
 const secretKey = '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49';
+
+/** The mark of another version of this package. */
+const ofOtherCopy = {
+  [Symbol.for('zookeeper-fair-lock/copy')]: { version: '9.9.9', path: '/app/node_modules/zk/dist/' },
+};
 const acquireOptions = 'a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight';
 
 /** Mistakes when connecting. */
@@ -365,6 +370,25 @@ export const making: readonly Mistake[] = [
     'a number as path',
     [invalidPath, 'Invalid path', 'got number', 'Path must be a string'],
     ({ client }) => new InterProcessMutex(client, 42 as never),
+  ),
+  mistake(
+    'a client of another copy of the package',
+    [
+      'TypeError',
+      'The `client` comes from another copy of zookeeper-fair-lock (version 9.9.9, /app/node_modules/zk/dist/)',
+      /than the code that uses it \(version \d+\.\d+\.\d+, .+\)\./,
+      'run npm dedupe, ask for one version in every package, and make zookeeper-fair-lock external in every bundle',
+    ],
+    ({ path }) => new InterProcessMutex(ofOtherCopy as never, path),
+  ),
+  mistake(
+    'a lock of another copy of the package, in a multi-lock',
+    ['TypeError', /The lock \/\S+ comes from another copy of zookeeper-fair-lock/, 'version 9.9.9', 'Load one copy'],
+    ({ client, path }) =>
+      new InterProcessMultiLock([
+        new InterProcessMutex(client, path),
+        { path: `${path}/other`, acquire: () => Promise.reject(new Error('never called')), host: ofOtherCopy } as never,
+      ]),
   ),
   mistake(
     'a mutex as path',
