@@ -4,8 +4,7 @@ import { refuseOtherCopy } from '../support/package-copy.js';
 import { showByJson } from '../support/shown.js';
 import { LockHost } from '../client/lock-host.js';
 import { expected, expectFunction, expectMethod } from '../support/validate.js';
-import { checkAcquireOptions, checkTryOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
-import type { LeaseTerms } from '../mutex/hold-lease.js';
+import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import { innermostContext, LockContext } from '../mutex/lock-context.js';
 import { MultiHold, releaseAll } from './multi-hold.js';
 import type { PartHold, PartOfMultiLock } from './part-of-multi-lock.js';
@@ -76,7 +75,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     const deadline = this.#clock.now() + (checked.timeoutMs ?? Infinity);
     for (;;) {
       const parts = await this.#acquireAll(checked, deadline);
-      if (parts) return this.#handOut(parts, leaseTermsOf(checked));
+      if (parts) return this.#handOut(parts, checked);
     }
   }
 
@@ -145,11 +144,11 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     showByJson(this, 'InterProcessMultiLock');
   }
 
-  #handOut(parts: readonly Part[], terms: LeaseTerms | undefined): MultiHold<Part> {
+  #handOut(parts: readonly Part[], options: AcquireOptions): MultiHold<Part> {
     const hold: MultiHold<Part> = new MultiHold(
       parts,
       this.paths.join(', '),
-      terms,
+      options,
       this.#clock,
       () => void this.#holds.delete(hold),
     );
@@ -206,10 +205,14 @@ function hostOf(lock: PartOfMultiLock): LockHost | undefined {
 
 async function acquireOne<Part extends PartHold>(
   lock: PartOfMultiLock<Part>,
-  { timeoutMs, signal, data }: AcquireOptions,
+  { timeoutMs, signal, data, releaseTimeoutMs }: AcquireOptions,
   { leftMs, before }: { readonly leftMs: number; readonly before: PartOfMultiLock | undefined },
 ): Promise<Part> {
-  const common = data === undefined ? { signal } : { signal, data };
+  const common = {
+    signal,
+    ...(data !== undefined && { data }),
+    ...(releaseTimeoutMs !== undefined && { releaseTimeoutMs }),
+  };
   if (timeoutMs === undefined) return lock.acquire(common);
   if (leftMs <= 0 && timeoutMs > 0)
     throw new LockTimeoutError(lock.path, timeoutMs, 'acquired', { timeWent: timeWent(before) });

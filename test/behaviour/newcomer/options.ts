@@ -32,7 +32,7 @@ const secretKey = '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49';
 const ofOtherCopy = {
   [Symbol.for('zookeeper-fair-lock/copy')]: { version: '9.9.9', path: '/app/node_modules/zk/dist/' },
 };
-const acquireOptions = 'a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight';
+const acquireOptions = 'a plain object with timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight';
 
 /** Mistakes when connecting. */
 export const connecting: readonly Mistake[] = [
@@ -567,6 +567,16 @@ export const acquiring: readonly Mistake[] = [
     acquire({ leaseMs: 1_000, renewEveryMs: 1_000 }),
   ),
   mistake(
+    'a release that waits for a negative time',
+    ['RangeError', '`releaseTimeoutMs`', 'got -5', 'a finite number of milliseconds ≥ 0'],
+    acquire({ releaseTimeoutMs: -5 }),
+  ),
+  mistake(
+    'a release that waits for Infinity',
+    ['RangeError', '`releaseTimeoutMs`', 'got Infinity', 'leave it out to wait until the session’s deadline'],
+    acquire({ releaseTimeoutMs: Infinity }),
+  ),
+  mistake(
     'data as a text',
     ['TypeError', '`data`', 'got "worker 7"', "a Uint8Array, such as a Buffer, or 'owner'"],
     acquire({ data: 'worker 7' }),
@@ -672,7 +682,7 @@ export const acquiring: readonly Mistake[] = [
       'TypeError',
       'of acquire',
       'Unknown option `weight`',
-      'accepted are timeoutMs, signal, leaseMs, renewEveryMs, data',
+      'accepted are timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data',
     ],
     ({ client, path }) => new InterProcessSemaphoreMutex(client, path).acquire({ weight: 5 } as never),
   ),
