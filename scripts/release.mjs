@@ -3,10 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.mjs';
-import { changelogOf, isAfter } from './release/version.mjs';
+import { changelogOf, isAfter, withVersion } from './release/version.mjs';
 
 const isDryRun = process.argv.includes('--dry-run');
 const changelogFile = join(root, 'CHANGELOG.md');
+const sourceOfVersion = join(root, 'src/support/package-copy.ts');
 
 try {
   bootstrap();
@@ -40,6 +41,7 @@ async function release() {
 
   run('bash', ['.ci/run']);
   writeFileSync(changelogFile, changelog.text);
+  writeFileSync(sourceOfVersion, withVersion(readFileSync(sourceOfVersion, 'utf8'), version));
   run('npm', ['version', '--no-git-tag-version', '--allow-same-version', version]);
   git('commit', '--all', '--message', `Release ${version}`);
   git('tag', '--annotate', `v${version}`, '--message', changelog.section);

@@ -18,6 +18,13 @@ export function changelogOf(text, version, date) {
   return { text: released, section: section.trim() };
 }
 
+/** The source text of the version that the code knows, with the new one. */
+export function withVersion(source, version) {
+  const constant = /^(const version = )'.*';$/m;
+  if (!constant.test(source)) throw new Error('Expected a line "const version = …" in the source');
+  return source.replace(constant, `$1'${version}';`);
+}
+
 function compare(one, other) {
   const [left, right] = [one, other].map((version) => format.exec(version).slice(1).map(Number));
   for (const [index, number] of left.entries()) if (number !== right[index]) return number - right[index];

@@ -1,4 +1,5 @@
 import { throwIfAborted } from '../support/abort-signal.js';
+import { markCopy, refuseOtherCopy } from '../support/package-copy.js';
 import { showByJson } from '../support/shown.js';
 import { expected, expectDuration, expectOptions } from '../support/validate.js';
 import { describeHosts, parseConnectString, type ConnectString } from '../zookeeper/connect-string.js';
@@ -210,6 +211,7 @@ export class LockClient implements AsyncDisposable {
 
   static {
     showByJson(this, 'LockClient');
+    markCopy(this.prototype);
   }
 
   async #close(timeoutMs: number): Promise<void> {
@@ -233,6 +235,7 @@ const fromConnect = Symbol('LockClient.connect');
 /** @internal The host of the locks of a client that the application has passed. */
 export function hostOf(client: unknown): LockHost {
   if (client instanceof LockClient) return client.host;
+  refuseOtherCopy('The `client`', client);
   const isPromise = typeof client === 'object' && client !== null && 'then' in client;
   throw new TypeError(
     `${expected('client', 'a LockClient, from LockClient.connect()', client)}${isPromise ? ': await it' : ''}`,

@@ -2,6 +2,7 @@ import type { Chance } from '../support/chance.js';
 import type { Clock } from '../support/clock.js';
 import { Companions } from '../support/companions.js';
 import type { Caller, Deadline } from '../support/deadline.js';
+import { markCopy } from '../support/package-copy.js';
 import { addressOf } from '../zookeeper/connect-string.js';
 import { Parents } from '../zookeeper/parents.js';
 import { ClientClosedError } from './client-errors.js';
@@ -48,5 +49,10 @@ export class LockHost implements Caller {
   /** @param what what cannot be done with a closed client, for the error */
   requireOpen(what: string): void {
     if (this.isClosing) throw new ClientClosedError(what);
+  }
+
+  static {
+    // Each lock has the host of its client.
+    markCopy(this.prototype);
   }
 }

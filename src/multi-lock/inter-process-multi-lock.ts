@@ -1,10 +1,10 @@
 import { LockTimeoutError } from '../client/lock-timeout-error.js';
 import { systemClock, type Clock } from '../support/clock.js';
+import { refuseOtherCopy } from '../support/package-copy.js';
 import { showByJson } from '../support/shown.js';
 import { LockHost } from '../client/lock-host.js';
 import { expected, expectFunction, expectMethod } from '../support/validate.js';
-import { checkAcquireOptions, checkTryOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
-import type { LeaseTerms } from '../mutex/hold-lease.js';
+import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import { innermostContext, LockContext } from '../mutex/lock-context.js';
 import { MultiHold, releaseAll } from './multi-hold.js';
 import type { PartHold, PartOfMultiLock } from './part-of-multi-lock.js';
@@ -32,7 +32,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
    *
    * @param locks at least one, and each path of one client only once. Clients of different ensembles may use the same
    * path; two clients of one ensemble would wait for each other
-   * @throws TypeError for an object that is not a lock
+   * @throws TypeError for an object that is not a lock, or is a lock of another copy of this package
    * @throws RangeError for an empty list, or for a path of one client that occurs twice: the second lock would wait for
    * the first forever
    * @example
@@ -46,6 +46,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
       expectMethod('locks', lock, 'acquire');
       const { path } = lock as { path?: unknown };
       if (typeof path !== 'string') throw new TypeError(expected('path', 'a string, in each of the locks', path));
+      refuseOtherCopy(`The lock ${path}`, (lock as { host?: unknown }).host);
     }
     this.#locks = [...locks].sort(byPlace);
     // Locks from elsewhere bring no clock.
@@ -74,7 +75,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     const deadline = this.#clock.now() + (checked.timeoutMs ?? Infinity);
     for (;;) {
       const parts = await this.#acquireAll(checked, deadline);
-      if (parts) return this.#handOut(parts, leaseTermsOf(checked));
+      if (parts) return this.#handOut(parts, checked);
     }
   }
 
@@ -143,11 +144,11 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     showByJson(this, 'InterProcessMultiLock');
   }
 
-  #handOut(parts: readonly Part[], terms: LeaseTerms | undefined): MultiHold<Part> {
+  #handOut(parts: readonly Part[], options: AcquireOptions): MultiHold<Part> {
     const hold: MultiHold<Part> = new MultiHold(
       parts,
       this.paths.join(', '),
-      terms,
+      options,
       this.#clock,
       () => void this.#holds.delete(hold),
     );
@@ -204,10 +205,14 @@ function hostOf(lock: PartOfMultiLock): LockHost | undefined {
 
 async function acquireOne<Part extends PartHold>(
   lock: PartOfMultiLock<Part>,
-  { timeoutMs, signal, data }: AcquireOptions,
+  { timeoutMs, signal, data, releaseTimeoutMs }: AcquireOptions,
   { leftMs, before }: { readonly leftMs: number; readonly before: PartOfMultiLock | undefined },
 ): Promise<Part> {
-  const common = data === undefined ? { signal } : { signal, data };
+  const common = {
+    signal,
+    ...(data !== undefined && { data }),
+    ...(releaseTimeoutMs !== undefined && { releaseTimeoutMs }),
+  };
   if (timeoutMs === undefined) return lock.acquire(common);
   if (leftMs <= 0 && timeoutMs > 0)
     throw new LockTimeoutError(lock.path, timeoutMs, 'acquired', { timeWent: timeWent(before) });

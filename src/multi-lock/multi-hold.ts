@@ -5,10 +5,11 @@ import { LockLostError } from '../client/lock-lost-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import { abortHubs } from '../support/abort-hubs.js';
-import { checkLeaseMs } from '../mutex/acquire-options.js';
+import { checkLeaseMs, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { GuardedTransaction } from '../mutex/guarded-transaction.js';
-import { HoldLease, type LeaseTerms } from '../mutex/hold-lease.js';
+import { HoldLease } from '../mutex/hold-lease.js';
 import { Hold } from '../mutex/hold.js';
+import { settleWithin } from '../mutex/release-limit.js';
 import type { PartHold } from './part-of-multi-lock.js';
 
 /**
@@ -24,23 +25,20 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   readonly #paths: string;
   readonly #clock: Clock;
   readonly #released: () => void;
+  readonly #releaseTimeoutMs: number | undefined;
   #state: MultiHoldState = { at: 'open' };
   #aborter: AbortController | undefined;
   #lease: HoldLease | undefined;
   readonly #stops: (() => void)[] = [];
 
   /** @internal */
-  constructor(
-    holds: readonly Part[],
-    paths: string,
-    terms: LeaseTerms | undefined,
-    clock: Clock,
-    released: () => void,
-  ) {
+  constructor(holds: readonly Part[], paths: string, options: AcquireOptions, clock: Clock, released: () => void) {
     this.holds = holds;
     this.#paths = paths;
     this.#clock = clock;
     this.#released = released;
+    this.#releaseTimeoutMs = options.releaseTimeoutMs;
+    const terms = leaseTermsOf(options);
     if (terms) this.#comeUnder(new HoldLease(this.#clock, terms));
   }
 
@@ -141,8 +139,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 
   /**
    * Releases all holds in the reverse of the order in which they were acquired, and goes on if one fails. The outcome
-   * is decided when the function is called: `lost` if one lock was not certainly held any more. A second call returns
-   * the same promise.
+   * is decided when the function is called: `lost` if one lock was not certainly held any more. The promise settles after
+   * the `releaseTimeoutMs` of the acquire at the latest. A second call returns the same promise.
    *
    * @throws the error of a lock of your own, after all holds were released; the locks of this library never fail to
    * release
@@ -154,7 +152,10 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     // that signal may release this hold as well.
     const { loss } = this;
     if (this.#state.at === 'released') return this.#state.outcome;
-    const outcome = this.#state.at === 'expired' ? releaseAll(this.#ours).then(() => lost) : releaseAll(this.holds);
+    const late: ReleaseOutcome = this.isValid ? 'released' : 'lost';
+    const settled = this.#state.at === 'expired' ? releaseAll(this.#ours).then(() => lost) : releaseAll(this.holds);
+    // Our holds have the same limit. For the holds of other locks that is unknown.
+    const outcome = settleWithin(this.#releaseTimeoutMs, this.#clock, settled, () => late);
     this.#state = { at: 'released', outcome, loss, since: this.#clock.now() };
     this.#released();
     for (const stop of this.#stops.splice(0)) stop();

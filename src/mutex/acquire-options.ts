@@ -32,6 +32,14 @@ export interface AcquireOptions {
    */
   readonly renewEveryMs?: number | undefined;
   /**
+   * The longest time that `release()`, and so `withLock`, waits for the servers, in milliseconds ≥ 0. Afterwards it
+   * settles as if they had answered, the `logger` gets a line, and the release goes on in the background until the znode
+   * is gone: only then can another client be granted the lock. With 0 it does not wait. Of several holds of one owner, the
+   * last release counts.
+   * @default `release()` waits for the servers, until the session's deadline at the latest
+   */
+  readonly releaseTimeoutMs?: number | undefined;
+  /**
    * The data of this participant's znode, for other clients to read: at most 512 KiB of bytes, which `participants()`
    * and `holder()` return as `data`; or `'owner'`, which they return as `owner`. A re-entrant acquire writes nothing. A
    * sticky lock does not take this option, because its holders share one znode.
@@ -58,7 +66,7 @@ export interface MutexAcquireOptions extends AcquireOptions {
 
 const waitNames = ['timeoutMs', 'signal'];
 
-const leaseNames = ['leaseMs', 'renewEveryMs'];
+const holdNames = ['leaseMs', 'renewEveryMs', 'releaseTimeoutMs'];
 
 export const weightNames = ['weight'];
 
@@ -77,13 +85,14 @@ export function checkAcquireOptions(
   options: AcquireOptions = {},
   alsoKnown: readonly string[] = [],
 ): AcquireOptions {
-  const checked = expectOptions(what, options, [...waitNames, ...leaseNames, 'data', ...alsoKnown]);
+  const checked = expectOptions(what, options, [...waitNames, ...holdNames, 'data', ...alsoKnown]);
   if ((checked.timeoutMs as unknown) === Infinity)
     throw new RangeError(
       `${expected('timeoutMs', 'a finite number of milliseconds ≥ 0', Infinity)}: ${withoutLimit(what)}`,
     );
   checkWait(checked);
   checkLease(checked);
+  checkReleaseTimeout(checked);
   const { data } = checked;
   return data === undefined || data === 'owner' ? checked : { ...checked, data: copyOfData(data, bytesOrOwner) };
 }
@@ -160,6 +169,14 @@ function withoutLimit(what: string): string {
 function checkWait({ timeoutMs, signal }: WaitOptions): void {
   if (timeoutMs !== undefined) expectDuration('timeoutMs', timeoutMs);
   if (signal !== undefined) expectSignal('signal', signal);
+}
+
+function checkReleaseTimeout({ releaseTimeoutMs }: AcquireOptions): void {
+  if ((releaseTimeoutMs as unknown) === Infinity)
+    throw new RangeError(
+      `${expected('releaseTimeoutMs', 'a finite number of milliseconds ≥ 0', Infinity)}: leave it out to wait until the session’s deadline`,
+    );
+  if (releaseTimeoutMs !== undefined) expectDuration('releaseTimeoutMs', releaseTimeoutMs);
 }
 
 function checkLease({ leaseMs, renewEveryMs }: AcquireOptions): void {

@@ -14,6 +14,7 @@ import { checkLeaseMs } from './acquire-options.js';
 import { GuardedTransaction, queuesOf, type TransactionGuard } from './guarded-transaction.js';
 import { HoldLease, type LeaseTerms } from './hold-lease.js';
 import type { LockRules } from './lock-rules.js';
+import { LateReleases, settleWithin } from './release-limit.js';
 
 /**
  * The handle that one acquire has on a lock. Code that the lock protects should check `isValid` or pass `fencingToken`
@@ -55,6 +56,7 @@ export class Hold implements AsyncDisposable {
   /** When its acquire was called, in monotonic milliseconds; undefined unless a listener needs it. */
   readonly #askedAt: number | undefined;
   readonly #since: number | undefined;
+  readonly #releaseTimeoutMs: number | undefined;
   /** The proxy that the application has instead, if the client has `debug`. */
   #handle: WeakRef<Hold> | undefined;
   #state: HoldState = { at: 'open' };
@@ -65,7 +67,11 @@ export class Hold implements AsyncDisposable {
   #stops: (() => void)[] = [];
 
   /** @internal */
-  constructor(shared: SharedGrant, keeper: HoldKeeper, { context, isOfJob, askedAt, calledAt }: HoldOrigin) {
+  constructor(
+    shared: SharedGrant,
+    keeper: HoldKeeper,
+    { context, isOfJob, askedAt, calledAt, releaseTimeoutMs }: HoldOrigin,
+  ) {
     this.isReentrant = shared.handles > 0;
     shared.handles += 1;
     this.path = shared.grant.path;
@@ -76,6 +82,7 @@ export class Hold implements AsyncDisposable {
     this.context = context;
     this.isOfJob = isOfJob;
     this.calledAt = calledAt;
+    this.#releaseTimeoutMs = releaseTimeoutMs;
     this.#askedAt = askedAt;
     this.#since = askedAt === undefined ? undefined : this.#clock.now();
   }
@@ -275,9 +282,9 @@ export class Hold implements AsyncDisposable {
 
   /**
    * Releases this hold. The outcome is decided when the function is called: `lost` if the lock was not certainly held
-   * any more. The promise settles when the server has deleted the znode, or at the session's deadline, and never
-   * rejects; a deletion that fails is repeated in the background. The znode is deleted with the last hold of the same
-   * owner. A second call returns the same promise.
+   * any more. The promise settles when the server has deleted the znode, at the session's deadline, or after the
+   * `releaseTimeoutMs` of the acquire, and never rejects; a deletion that fails is repeated in the background. The znode
+   * is deleted with the last hold of the same owner. A second call returns the same promise.
    *
    * @example
    * if ((await hold.release()) === 'lost') await checkWhatWasWritten();
@@ -288,13 +295,14 @@ export class Hold implements AsyncDisposable {
     // that signal may release the hold as well.
     this.#judge();
     if (this.#state.at === 'released') return this.#state.outcome;
-    const outcome = this.#releaseGrant();
+    const settled = this.#releaseGrant();
+    const outcome = settleWithin(this.#releaseTimeoutMs, this.#clock, settled, () => this.#isLate());
     const { loss } = this;
     this.#stopListening();
     this.#state = { at: 'released', outcome, loss, since: this.#clock.now() };
     this.keeper.released(this);
     if (!loss) this.keeper.tell('released', this);
-    this.keeper.releasing(this, outcome);
+    this.keeper.releasing(this, settled);
     return outcome;
   }
 
@@ -345,6 +353,12 @@ export class Hold implements AsyncDisposable {
     return this.shared.handles === 0
       ? grant.release()
       : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
+  }
+
+  /** The outcome of a release for which the caller does not wait any longer. A lost hold has nothing to wait for. */
+  #isLate(): ReleaseOutcome {
+    this.keeper.lock.host.companions.of(LateReleases).tell(this.path, this.#releaseTimeoutMs ?? 0);
+    return 'released';
   }
 
   #lost(loss: LockLostError): void {
@@ -428,6 +442,8 @@ export interface HoldOrigin {
   readonly askedAt: number | undefined;
   /** The place where the acquire was called, if the client has `debug`. */
   readonly calledAt: string | undefined;
+  /** How long `release()` waits for the servers at most; undefined for no limit. */
+  readonly releaseTimeoutMs: number | undefined;
 }
 
 /** The owner of holds: a lock context. */

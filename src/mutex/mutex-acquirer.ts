@@ -195,11 +195,13 @@ export class MutexAcquirer implements HoldKeeper {
     return hold.handle;
   }
 
-  #newHold(shared: SharedGrant, { context, what, deadline }: Call): Hold {
+  #newHold(shared: SharedGrant, { context, what, deadline, options }: Call): Hold {
     const isWanted = areEventsWanted(this.#host.report);
     const askedAt = isWanted ? deadline.startedAt : undefined;
     const isOfJob = what === 'withLock' || what === 'lead';
-    const hold = new Hold(shared, this, { context, isOfJob, askedAt, calledAt: this.use.calledAt(deadline) });
+    const calledAt = this.use.calledAt(deadline);
+    const { releaseTimeoutMs } = options;
+    const hold = new Hold(shared, this, { context, isOfJob, askedAt, calledAt, releaseTimeoutMs });
     if (isWanted) traceOrigin(hold, deadline);
     this.use.add(hold);
     if (this.#host.options.debug && !isOfJob) watchForLeak(hold);

@@ -2,6 +2,7 @@ import type { LockHost } from '../client/lock-host.js';
 import { noLog } from '../client/logger.js';
 import type { CancelTimer } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
+import { LineLimit } from '../support/line-limit.js';
 import { warnOf } from '../support/no-context.js';
 import type { Hold } from './hold.js';
 
@@ -16,9 +17,9 @@ export class OutsideWaits {
   readonly #suspicions = new Map<ContendedLock, Suspicion>();
   readonly #calls: ReadonlyMap<Deadline, string>;
   readonly #warnedOf = new WeakSet<Hold>();
+  /** A limit, because a service with long jobs and without contexts would otherwise fill its log. */
+  readonly #lines = new LineLimit(10, 60_000);
   #cancelLook: CancelTimer | undefined;
-  #warningsSince = -Infinity;
-  #warnings = 0;
 
   /** @param calls the places where the acquires in progress were called, if the client has `debug` */
   constructor(host: LockHost, calls: ReadonlyMap<Deadline, string>) {
@@ -62,13 +63,7 @@ export class OutsideWaits {
 
   #warn({ path }: ContendedLock, hold: Hold, oldest: Deadline): void {
     this.#warnedOf.add(hold);
-    const now = this.#host.clock.now();
-    if (now - this.#warningsSince >= limitedForMs) {
-      this.#warningsSince = now;
-      this.#warnings = 0;
-    }
-    this.#warnings += 1;
-    if (this.#warnings > mostWarnings) return;
+    if (!this.#lines.mayWrite(this.#host.clock.now())) return;
     const text =
       `An acquire() of the lock ${path} has waited for a second for a hold of this process. Both were called outside of every lock context, where ` +
       'each acquire() is an owner of its own: if one flow of code called both, it waits for itself without end. Release the first hold, or use withLock or lockContext.run, inside of which ' +
@@ -110,11 +105,6 @@ interface Suspicion {
 }
 
 const suspectAfterMs = 1_000;
-
-/** A limit, because a service with long jobs and without contexts would otherwise fill its log. */
-const mostWarnings = 10;
-
-const limitedForMs = 60_000;
 
 /** The locks that a warning of this process has named. */
 const shown = new Set<string>();

@@ -94,6 +94,7 @@ export class Leases {
           isOfJob: what === 'withLock',
           askedAt: areEventsWanted(this.#host.report) ? deadline.startedAt : undefined,
           calledAt,
+          releaseTimeoutMs: options.releaseTimeoutMs,
         });
         if (areEventsWanted(this.#host.report)) traceOrigin(hold, deadline);
         this.#holds.add(hold);

@@ -36,8 +36,13 @@ const deepest = 20;
 
 const mostFrames = 3;
 
+const ownFrame = framesOf(stackHere())[0] ?? '';
+
 /**
  * The folder of the built package, or of its sources, as stacks name it. `import.meta.url` does not exist in every
  * module system that the package may be bundled for.
  */
-const library = /([^\s(]+[/\\])support[/\\]call-site\.[cm]?[jt]s/.exec(framesOf(stackHere())[0] ?? '')?.[1];
+const library = /([^\s(]+[/\\])support[/\\]call-site\.[cm]?[jt]s/.exec(ownFrame)?.[1];
+
+/** The same for people, or the file of the bundle that contains this module; undefined if the stack does not name it. */
+export const libraryPlace = /^(?:.*? \()?(.+?)(?:support[/\\]call-site\.[cm]?[jt]s)?(?::\d+)+\)?$/.exec(ownFrame)?.[1];

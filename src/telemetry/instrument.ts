@@ -57,8 +57,8 @@ export interface InstrumentOptions {
    * Returns the name of a lock for metrics and spans, by its path. Each name is one time series of each instrument, so
    * there must be few names: leave out numbers of orders, users and the like. If the function throws, the name is `other`.
    *
-   * @default a function that replaces each part of the path that contains a digit by `*`, as in `/locks/orders/*`. After
-   * 100 different names, every further name is `other`
+   * @default a function that replaces each part of the path that contains a digit by `*`, as in `/locks/orders/*`, and
+   * what follows the colon of a `lockKey`, as in `/locks/user:*`. After 100 different names, every further name is `other`
    */
   readonly lockName?: ((path: string) => string) | undefined;
 }

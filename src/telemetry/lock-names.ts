@@ -10,13 +10,23 @@ const mostNames = 100;
 export function defaultLockName(): (path: string) => string {
   const names = new Set<string>();
   return (path) => {
-    const name = path.replace(/[^/]*\d[^/]*/g, '*');
+    const name = path.split('/').map(nameOfPart).join('/');
     if (names.has(name)) return name;
     if (names.size >= mostNames) return other;
     names.add(name);
     return name;
   };
 }
+
+/** The type of `user:42`, as lockKey writes it, stays: types are few, and targets are many. */
+function nameOfPart(part: string): string {
+  const [type = '', target] = part.split(':', 2);
+  // An escape of lockKey, such as `%C3%BC`, is a letter.
+  if (target !== undefined) return `${/\d/.test(type.replace(escapes, '')) ? '*' : type}:*`;
+  return /\d/.test(part) ? '*' : part;
+}
+
+const escapes = /%(?:u[\dA-F]{4}|[\dA-F]{2})/g;
 
 /**
  * The application's function, which must not throw into a tracing channel: that would be an uncaught exception. Its

@@ -329,22 +329,22 @@ describe('the requests of withLock', () => {
     [
       { timeout: 500 },
       TypeError,
-      'Unknown option `timeout` of withLock: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data, weight',
+      'Unknown option `timeout` of withLock: accepted are timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight',
     ],
     [
       null,
       TypeError,
-      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got null',
+      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight, got null',
     ],
     [
       500,
       TypeError,
-      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got 500',
+      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight, got 500',
     ],
     [
       [500],
       TypeError,
-      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight, got an array',
+      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight, got an array',
     ],
   ];
   it('are none for an invalid option, and the error names option, value and accepted values', async () => {

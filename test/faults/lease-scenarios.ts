@@ -24,4 +24,8 @@ export const leaseScenarios: readonly Scenario[] = [
     await run.release(await next);
     await run.release(hung);
   }),
+  scene('a release that is not waited for, before the next acquire', { frames: 7 }, (run) => async () => {
+    await run.release(await run.acquire(run.subject, { releaseTimeoutMs: 0 }));
+    await run.release(await run.acquire(run.subject, { releaseTimeoutMs: 50 }));
+  }),
 ];

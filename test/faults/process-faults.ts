@@ -40,7 +40,7 @@ export const processFaults: readonly Fault[] = [
     for (const option of Object.keys(options)) Reflect.deleteProperty(options, option);
   }),
   changed('its options can no longer be read', (options) => {
-    for (const option of ['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'])
+    for (const option of ['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'releaseTimeoutMs', 'data', 'weight'])
       Object.defineProperty(options, option, { get: fail, configurable: true });
   }),
 ];

@@ -1,11 +1,18 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { sharedZooKeeper } from '../../lab/hooks.ts';
 import { run } from './support/command.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
-import { importAndRequire, instrumentLock, listen, lockByImport, lockByRequire } from './support/programs.ts';
+import {
+  importAndRequire,
+  instrumentLock,
+  listen,
+  lockByImport,
+  lockByRequire,
+  twoCopies,
+} from './support/programs.ts';
 import { tarball } from './support/tarball.ts';
 
 describe(`an application on Node ${process.version}`, function () {
@@ -34,6 +41,14 @@ describe(`an application on Node ${process.version}`, function () {
   it('gets one copy of the package if one process imports and requires it', async () => {
     consumer.write('both.mjs', importAndRequire);
     await nodePrints('isReentrant: true, different: ', 'both.mjs');
+  });
+
+  it('is told which object comes from another copy of the package, and the copies exclude each other', async () => {
+    const plugin = 'plugin/node_modules/zookeeper-fair-lock';
+    cpSync(consumer.pathOf('node_modules/zookeeper-fair-lock'), consumer.pathOf(plugin), { recursive: true });
+    consumer.write('plugin/index.cjs', "module.exports = require('zookeeper-fair-lock');");
+    consumer.write('copies.cjs', twoCopies);
+    await nodePrints('excluded, refused 6 of 6, reloaded', 'copies.cjs');
   });
 
   it('calls listeners that do not own the lock', async () => {

@@ -36,6 +36,21 @@ describe('the options of an acquire', () => {
       'Expected `renewEveryMs` to be less than `leaseMs`, which is 1000, got 1000',
     ],
     [
+      { releaseTimeoutMs: '3000' },
+      TypeError,
+      'Expected `releaseTimeoutMs` to be a number of milliseconds ≥ 0, got "3000"',
+    ],
+    [
+      { releaseTimeoutMs: -1 },
+      RangeError,
+      'Expected `releaseTimeoutMs` to be a finite number of milliseconds ≥ 0, got -1',
+    ],
+    [
+      { releaseTimeoutMs: Infinity },
+      RangeError,
+      'Expected `releaseTimeoutMs` to be a finite number of milliseconds ≥ 0, got Infinity: leave it out to wait until the session’s deadline',
+    ],
+    [
       { data: 'worker 7' },
       TypeError,
       'Expected `data` to be a Uint8Array, such as a Buffer, or \'owner\', got "worker 7"',
@@ -44,7 +59,7 @@ describe('the options of an acquire', () => {
     [
       { lease: 500 },
       TypeError,
-      'Unknown option `lease` of acquire: accepted are timeoutMs, signal, leaseMs, renewEveryMs, data',
+      'Unknown option `lease` of acquire: accepted are timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data',
     ],
   ];
   for (const [options, kind, message] of refused) {
@@ -57,6 +72,7 @@ describe('the options of an acquire', () => {
   it('are accepted at their limits', () => {
     for (const leaseMs of [1, 1.5, 2 ** 31, Number.MAX_VALUE])
       expect(checkAcquireOptions('acquire', { leaseMs })).to.deep.equal({ leaseMs });
+    checkAcquireOptions('acquire', { releaseTimeoutMs: 0 });
     checkAcquireOptions('acquire', { leaseMs: 2, renewEveryMs: 1, data: new Uint8Array(512 * 1_024) });
     checkAcquireOptions('acquire', { leaseMs: undefined, renewEveryMs: undefined, data: undefined });
   });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
+import { lockKey } from '../../src/mutex/lock-key.ts';
 import { defaultLockName, guardedLockName } from '../../src/telemetry/lock-names.ts';
 
 describe('the names of locks in metrics', () => {
@@ -9,6 +10,19 @@ describe('the names of locks in metrics', () => {
     expect(name('/locks/orders/42')).to.equal('/locks/orders/*');
     expect(name(ours)).to.equal('/tenants/*/*/nightly');
     expect(name('/locks/nightly')).to.equal('/locks/nightly');
+  });
+
+  it('are one for each type of lockKey, whatever its targets are', () => {
+    const name = defaultLockName();
+    const nameOf = (type: string, target: string | number): string => name(`/locks/${lockKey(type, target)}/leases`);
+    expect(nameOf('order', 42)).to.equal('/locks/order:*/leases');
+    expect(nameOf('user', 7)).to.equal('/locks/user:*/leases');
+    for (const user of ['zoe', 'tom', '', 'a:b', 'ü', 'long'.repeat(100)])
+      expect(nameOf('user', user)).to.equal('/locks/user:*/leases');
+    // The escapes of these letters contain digits.
+    expect(nameOf('größe', 'zoe')).to.equal(`/locks/${encodeURIComponent('größe')}:*/leases`);
+    expect(nameOf('tenant-17', 'zoe')).to.equal('/locks/*:*/leases');
+    expect(nameOf('', 'zoe')).to.equal('/locks/:*/leases');
   });
 
   it('are at most 101, whatever paths there are', () => {

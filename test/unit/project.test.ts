@@ -2,10 +2,11 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { ClientClosedError, LockLostError, type LockError } from '../../src/index.ts';
+import { ClientClosedError, LockClient, LockLostError, type LockError } from '../../src/index.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const { repository, homepage, bugs } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+const { version, repository, homepage, bugs } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  version: string;
   repository: { url: string };
   homepage: string;
   bugs: string;
@@ -43,6 +44,15 @@ describe('the address of the project', () => {
       expect(headings.map(anchorOf)).to.include(anchor);
     });
   }
+});
+
+describe('the version of the package', () => {
+  it('is the one that its objects tell to other copies of the package', () => {
+    const { version: told } = LockClient.prototype[Symbol.for('zookeeper-fair-lock/copy') as never] as {
+      version: string;
+    };
+    expect(told).to.equal(version);
+  });
 });
 
 describe('a command', () => {

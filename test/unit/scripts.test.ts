@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 
-const { changelogOf, isAfter } = (await import(script('release/version.mjs'))) as {
+const { changelogOf, isAfter, withVersion } = (await import(script('release/version.mjs'))) as {
   changelogOf(text: string, version: string, date: string): { text: string; section: string };
   isAfter(version: string | undefined, released: string | undefined, current: string): boolean;
+  withVersion(source: string, version: string): string;
 };
 const { passages, replacePassage } = (await import(script('mutants/passage.mjs'))) as {
   passages(text: string, find: string): [number, number][];
@@ -148,6 +149,14 @@ describe('the version of a release', () => {
       expect(isAfter(version, released, '0.1.0')).to.equal(isTaken);
     });
   }
+});
+
+describe('the version that the code knows', () => {
+  it('is written by a release, which fails if the code knows none', () => {
+    const source = "import 'a';\n\nconst version = '0.1.0';\nconst other = '0.1.0';\n";
+    expect(withVersion(source, '1.2.3')).to.equal("import 'a';\n\nconst version = '1.2.3';\nconst other = '0.1.0';\n");
+    expect(() => withVersion('const other = 1;', '1.2.3')).to.throw('const version');
+  });
 });
 
 describe('the changelog of a release', () => {

@@ -147,6 +147,13 @@ export const mutants = [
     tests: tests('unit/lock-names', 'are at most 101, whatever paths there are'),
   },
   {
+    name: 'each target of a lockKey is a time series of its own',
+    file: 'src/telemetry/lock-names.ts',
+    find: 'if (target !== undefined) return',
+    replace: 'if (target === undefined) return',
+    tests: tests('unit/lock-names', 'are one for each type of lockKey'),
+  },
+  {
     name: 'a span forgets its parent',
     file: 'src/telemetry/lock-spans.ts',
     find: 'parent: context.active()',

@@ -156,4 +156,18 @@ export const mutants = [
     replace: '',
     tests: tests('behaviour/debug', 'is a warning of the process'),
   },
+  {
+    name: 'a client of another copy of the package looks like no client',
+    file: 'src/client/lock-client.ts',
+    find: "refuseOtherCopy('The `client`', client);",
+    replace: '',
+    tests: tests('behaviour/newcomer/answers', 'a client of another copy of the package'),
+  },
+  {
+    name: 'a lock of another copy of the package is part of a multi-lock',
+    file: 'src/multi-lock/inter-process-multi-lock.ts',
+    find: 'refuseOtherCopy(`The lock ${path}`, (lock as { host?: unknown }).host);',
+    replace: '',
+    tests: tests('behaviour/newcomer/answers', 'a lock of another copy of the package, in a multi-lock'),
+  },
 ];

@@ -27,7 +27,12 @@ const sessionTimeoutRule =
 const connectStringRule = 'Expected `connectString` to be host[:port][,host[:port]…][/chroot]';
 const aclRule = "a non-empty array of { permissions: 1 to 31, scheme: string, id: string }, 'open' or 'creator-only'";
 const secretKey = '-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49';
-const acquireOptions = 'a plain object with timeoutMs, signal, leaseMs, renewEveryMs, data, weight';
+
+/** The mark of another version of this package. */
+const ofOtherCopy = {
+  [Symbol.for('zookeeper-fair-lock/copy')]: { version: '9.9.9', path: '/app/node_modules/zk/dist/' },
+};
+const acquireOptions = 'a plain object with timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight';
 
 /** Mistakes when connecting. */
 export const connecting: readonly Mistake[] = [
@@ -367,6 +372,25 @@ export const making: readonly Mistake[] = [
     ({ client }) => new InterProcessMutex(client, 42 as never),
   ),
   mistake(
+    'a client of another copy of the package',
+    [
+      'TypeError',
+      'The `client` comes from another copy of zookeeper-fair-lock (version 9.9.9, /app/node_modules/zk/dist/)',
+      /than the code that uses it \(version \d+\.\d+\.\d+, .+\)\./,
+      'run npm dedupe, ask for one version in every package, and make zookeeper-fair-lock external in every bundle',
+    ],
+    ({ path }) => new InterProcessMutex(ofOtherCopy as never, path),
+  ),
+  mistake(
+    'a lock of another copy of the package, in a multi-lock',
+    ['TypeError', /The lock \/\S+ comes from another copy of zookeeper-fair-lock/, 'version 9.9.9', 'Load one copy'],
+    ({ client, path }) =>
+      new InterProcessMultiLock([
+        new InterProcessMutex(client, path),
+        { path: `${path}/other`, acquire: () => Promise.reject(new Error('never called')), host: ofOtherCopy } as never,
+      ]),
+  ),
+  mistake(
     'a mutex as path',
     [invalidPath, 'Invalid path', 'got object', 'Pass its `path`, such as hold.path or mutex.path'],
     ({ client, path }) => client.withLock(new InterProcessMutex(client, path) as never, () => undefined),
@@ -543,6 +567,16 @@ export const acquiring: readonly Mistake[] = [
     acquire({ leaseMs: 1_000, renewEveryMs: 1_000 }),
   ),
   mistake(
+    'a release that waits for a negative time',
+    ['RangeError', '`releaseTimeoutMs`', 'got -5', 'a finite number of milliseconds ≥ 0'],
+    acquire({ releaseTimeoutMs: -5 }),
+  ),
+  mistake(
+    'a release that waits for Infinity',
+    ['RangeError', '`releaseTimeoutMs`', 'got Infinity', 'leave it out to wait until the session’s deadline'],
+    acquire({ releaseTimeoutMs: Infinity }),
+  ),
+  mistake(
     'data as a text',
     ['TypeError', '`data`', 'got "worker 7"', "a Uint8Array, such as a Buffer, or 'owner'"],
     acquire({ data: 'worker 7' }),
@@ -648,7 +682,7 @@ export const acquiring: readonly Mistake[] = [
       'TypeError',
       'of acquire',
       'Unknown option `weight`',
-      'accepted are timeoutMs, signal, leaseMs, renewEveryMs, data',
+      'accepted are timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data',
     ],
     ({ client, path }) => new InterProcessSemaphoreMutex(client, path).acquire({ weight: 5 } as never),
   ),

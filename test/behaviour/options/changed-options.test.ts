@@ -25,7 +25,7 @@ type Options = Record<string, unknown>;
  */
 const changes: readonly [string, (options: Options) => void][] = [
   ['emptied', (options) => Object.keys(options).forEach((option) => Reflect.deleteProperty(options, option))],
-  ...['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].flatMap(
+  ...['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'releaseTimeoutMs', 'data', 'weight'].flatMap(
     (option): [string, (options: Options) => void][] =>
       [undefined, null, NaN, 0, 1, 'other', AbortSignal.abort(), Buffer.from('other')].map((value, index) => [
         `changed in their ${option} (${index})`,
@@ -36,7 +36,7 @@ const changes: readonly [string, (options: Options) => void][] = [
   [
     'given a getter that throws',
     (options) =>
-      ['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'data', 'weight'].forEach((option) =>
+      ['timeoutMs', 'signal', 'leaseMs', 'renewEveryMs', 'releaseTimeoutMs', 'data', 'weight'].forEach((option) =>
         Object.defineProperty(options, option, { get: fail }),
       ),
   ],

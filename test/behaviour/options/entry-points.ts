@@ -43,6 +43,7 @@ const acquiring = (): object => ({
   ...waiting(),
   leaseMs: 60_000,
   renewEveryMs: 30_000,
+  releaseTimeoutMs: 5_000,
   data: Buffer.from('worker 7'),
 });
 
@@ -352,7 +353,7 @@ export const entryPoints: readonly EntryPoint[] = [
   {
     name: 'LeaderElection.campaign',
     what: 'campaign',
-    options: () => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000 }),
+    options: () => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000, releaseTimeoutMs: 5_000 }),
     takesSignal: true,
     async call({ client }, options, called) {
       const campaigning = new LeaderElection(client, testPath('of-options')).campaign(options);
@@ -363,7 +364,7 @@ export const entryPoints: readonly EntryPoint[] = [
   {
     name: 'LeaderElection.lead',
     what: 'lead',
-    options: () => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000, requeue: false }),
+    options: () => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000, releaseTimeoutMs: 5_000, requeue: false }),
     takesSignal: true,
     async call({ client }, options, called) {
       const leading = new LeaderElection(client, testPath('of-options')).lead(() => undefined, options);

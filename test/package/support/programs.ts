@@ -72,3 +72,40 @@ await client.close();
 stop();
 console.log('stopped');
 `;
+
+/**
+ * Loads two installed copies, and a third by a reload. Each copy locks by a client of its own, and the copies exclude
+ * each other. Each copy refuses the client and the locks of another: prints \`excluded, refused 6 of 6, reloaded\`.
+ */
+export const twoCopies = `
+const [, , servers = '', path = ''] = process.argv;
+const one = require('zookeeper-fair-lock');
+const two = require('./plugin/index.cjs');
+const { version } = require('zookeeper-fair-lock/package.json');
+async function main() {
+  const [first, second] = await Promise.all([one.LockClient.connect(servers), two.LockClient.connect(servers)]);
+  const inner = await first.withLock(path, () =>
+    second.withLock(path, () => 'entered', { timeoutMs: 200 }).catch((error) =>
+      error instanceof one.LockError && error instanceof two.LockError && error.code === 'ERR_LOCK_TIMEOUT'
+        ? 'excluded' : error));
+  const mutexOf = ({ InterProcessMutex }, client) => new InterProcessMutex(client, path);
+  const uses = [
+    () => mutexOf(two, first),
+    () => mutexOf(one, second),
+    () => new two.InterProcessSemaphore(first, path, { maxLeases: 2 }),
+    () => new two.LeaderElection(first, path),
+    () => two.watchQueue(first, path),
+    () => new two.InterProcessMultiLock([mutexOf(two, second), mutexOf(one, first)]),
+  ];
+  const refused = uses.filter((use) => refusal(use).includes(\`another copy of zookeeper-fair-lock (version \${version}, \`) && refusal(use).includes('npm dedupe'));
+  for (const file of Object.keys(require.cache)) delete require.cache[file];
+  const reloaded = refusal(() => mutexOf(require('zookeeper-fair-lock'), first)).includes('hot reload') ? 'reloaded' : '';
+  await Promise.all([first.close(), second.close()]);
+  console.log([inner, \`refused \${refused.length} of \${uses.length}\`, reloaded].join(', '));
+}
+function refusal(use) {
+  try { use(); } catch (error) { return error instanceof TypeError ? error.message : ''; }
+  return '';
+}
+void main();
+`;

@@ -57,7 +57,7 @@ export async function acquiring(): Promise<void> {
   // @ts-expect-error a duration is a number of milliseconds
   await mutex.acquire({ timeoutMs: '500' });
   type<Promise<Hold | undefined>>().of(
-    mutex.tryAcquire({ timeoutMs: 500, leaseMs: 1_000, renewEveryMs: 300, data: 'owner' }),
+    mutex.tryAcquire({ timeoutMs: 500, leaseMs: 1_000, renewEveryMs: 300, releaseTimeoutMs: 500, data: 'owner' }),
   );
   // @ts-expect-error a hold that may be undefined must be checked first
   (await mutex.tryAcquire()).fencingToken.toString();
