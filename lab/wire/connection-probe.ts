@@ -86,6 +86,10 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
 
   // ConnectionListener
 
+  mostPauseMs(): number {
+    return Infinity;
+  }
+
   attemptMs(unansweredRounds: number): number {
     this.rounds.push(unansweredRounds);
     return this.#attemptMs;

@@ -34,6 +34,16 @@ export function attemptMs(facts: AttemptFacts): number {
 }
 
 /**
+ * The longest pause before a round over the servers, in milliseconds, while something is held: the servers may be back
+ * just before the deadline.
+ *
+ * @param leftMs the time until the deadline
+ */
+export function mostPauseMs(sessionTimeoutMs: number, leftMs: number): number {
+  return leftMs > 0 ? Math.max(sessionTimeoutMs / 48, leftMs / 8) : Infinity;
+}
+
+/**
  * How long one of several addresses is dialled alone. A link that works is not raced, because the server that loses
  * would log a warning: over a long way, two thirds of the time to a session are longer than its first handshake. All
  * addresses are dialled within the attempt.

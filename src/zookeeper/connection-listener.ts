@@ -14,6 +14,8 @@ export interface ConnectionListener {
    * number of rounds in which an attempt ran out of time. `measuredMs` is the time that the last session needed.
    */
   attemptMs(unansweredRounds: number, measuredMs: number): number;
+  /** The longest pause before a round over the servers, in milliseconds. */
+  mostPauseMs(): number;
   /** Called before `disconnected`. */
   unanswered(attempt: UnansweredAttempt): void;
   /** Also called after `attach`, without `disconnected` before it. */

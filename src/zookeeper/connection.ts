@@ -44,6 +44,7 @@ export class Connection {
       ...options,
       sasl: options.sasl,
       attemptMs: (unansweredRounds, measuredMs) => listener.attemptMs(unansweredRounds, measuredMs),
+      mostPauseMs: () => listener.mostPauseMs(),
       askedFor: () => this.sessionId,
       opening: () => opening.of(this.identity, this.timeoutMs),
       nextXid: () => this.#session.nextXid(),

@@ -46,7 +46,7 @@ export class Dialler {
     if (host === undefined) return;
     this.server = describeHosts({ hosts: [host] });
     this.#nextHost = index + 1;
-    const delayMs = index === 0 ? this.history.beginRound(clock.now(), random()) : 0;
+    const delayMs = index === 0 ? this.history.beginRound(clock.now(), random(), this.#options.mostPauseMs()) : 0;
     const find = (): void =>
       this.#routes.find(host.host, (route) => {
         this.#pendingHosts = route.is === 'pending' ? this.#pendingHosts + 1 : 0;
@@ -132,6 +132,8 @@ export interface DiallerOptions extends Omit<HandshakeOptions, 'attemptMs' | 'ho
   /** The number of rounds over the hosts that had no answer just before, for the length of the first attempts. */
   readonly unansweredRounds?: number | undefined;
   attemptMs(unansweredRounds: number, measuredMs: number): number;
+  /** The longest pause before a round, in milliseconds. */
+  mostPauseMs(): number;
   warn(message: string, error: unknown): void;
 }
 

@@ -18,6 +18,7 @@ export class HostHistory {
   #hasRunOut = false;
   #failedRounds = 0;
   #wasServed = false;
+  #wasGranted = false;
   #resetAt = -Infinity;
 
   /** @param names the servers by `host:port`, in the order in which they are tried */
@@ -26,8 +27,12 @@ export class HostHistory {
     this.unansweredRounds = unansweredRounds;
   }
 
-  /** Begins a round over the servers. Returns the pause before it, in milliseconds. */
-  beginRound(now: number, random: number): number {
+  /**
+   * Begins a round over the servers. Returns the pause before it, in milliseconds: at most `mostMs`, unless a server
+   * granted the session in the last round, because a server that grants it and then ends the connection must not be
+   * dialled more often.
+   */
+  beginRound(now: number, random: number, mostMs = Infinity): number {
     if (this.#hasRunOut) this.unansweredRounds += 1;
     this.#hasRunOut = false;
     // At most once in a while, because a server that serves one request and then ends each connection would be dialled
@@ -37,7 +42,10 @@ export class HostHistory {
       this.#resetAt = now;
     }
     this.#wasServed = false;
-    return roundDelayMs(this.#failedRounds++, random);
+    const pauseMs = roundDelayMs(this.#failedRounds++, random);
+    const isLimited = !this.#wasGranted;
+    this.#wasGranted = false;
+    return isLimited ? Math.min(pauseMs, mostMs) : pauseMs;
   }
 
   /** Begins an attempt to connect to `name`, which stands for these addresses; none if it is an IP address. */
@@ -78,6 +86,7 @@ export class HostHistory {
 
   /** A server granted the session. It may still end the connection at the first request. */
   granted(): void {
+    this.#wasGranted = true;
     this.unansweredRounds = 0;
     this.#hasRunOut = false;
     this.#unanswered = [];

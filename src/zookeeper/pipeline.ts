@@ -284,13 +284,16 @@ export class Pipeline implements LinkUser {
   /** The overloaded server has not executed the request, and asks for it again later. */
   #postpone(call: Call): void {
     const { clock, random } = this.#options;
-    const { kind, isAbsolute, isProof } = call.operation;
+    const { kind, isAbsolute = false, isProof = false } = call.operation;
     // The requests of a heartbeat change nothing, and no read depends on them.
-    if (kind !== 'read' && !isAbsolute && !isProof) this.#putOff.add(call);
+    const isOfHeartbeat = isAbsolute || isProof;
+    if (kind !== 'read' && !isOfHeartbeat) this.#putOff.add(call);
     this.postponedSince ??= clock.now();
     const times = call.timesPostponed ?? 0;
     call.timesPostponed = times + 1;
-    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
+    // A server that puts off four of five requests needs twenty tries at times, and the holds must not end meanwhile.
+    const longestMs = isOfHeartbeat ? Math.min(longestPauseMs, this.#options.timeoutMs() / 96) : longestPauseMs;
+    const pauseMs = Math.min(longestMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
     const send = (): void => {
       this.#postponed.delete(call);
       this.send(call);

@@ -1,6 +1,6 @@
 import { inNoContext } from '../support/no-context.js';
 import type { Admission } from './admission.js';
-import { attemptMs } from './attempt-time.js';
+import { attemptMs, mostPauseMs } from './attempt-time.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { Connection } from './connection.js';
 import type { ConnectionListener, UnansweredAttempt } from './connection-listener.js';
@@ -98,6 +98,12 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
     const leftMs = (this.#life.epoch === 0 ? connectBy : endsAt(this.#life)) - this.#clock.now();
     const isSecure = (tls ?? sasl) !== undefined;
     return attemptMs({ sessionTimeoutMs, unansweredRounds, measuredMs, leftMs, isSecure });
+  }
+
+  mostPauseMs(): number {
+    const { holdings } = this.#session;
+    if (holdings.size === 0) return Infinity;
+    return mostPauseMs(this.#options.sessionTimeoutMs, endsAt(this.#life) - this.#clock.now());
   }
 
   unanswered({ startedAt, wasAccepted }: UnansweredAttempt): void {

@@ -37,7 +37,7 @@ export const mutants = [
   {
     name: 'an acquire without a lock is never published as ended',
     file: 'src/mutex/hold-events.ts',
-    find: 'traceFailure(deadline, type, waitedMs, error);',
+    find: 'traceFailure(deadline, failure.type, waitedMs, error);',
     replace: '',
     tests: tests(channels, 'tell how an acquire without a lock ended, and why'),
   },

@@ -125,8 +125,8 @@ export const mutants = [
   {
     name: 'a list behind a hand-over that the overloaded server has put off is believed',
     file: 'src/zookeeper/pipeline.ts',
-    find: "if (kind !== 'read' && !isAbsolute",
-    replace: "if (kind === 'sync' && !isAbsolute",
+    find: "if (kind !== 'read' && !isOfHeartbeat",
+    replace: "if (kind === 'sync' && !isOfHeartbeat",
     tests: tests('behaviour/field/throttled', 'to a hand-over'),
   },
   {
@@ -135,5 +135,12 @@ export const mutants = [
     find: 'if (!watches.has(path)) throw',
     replace: 'if (!watches.has(path) && path === "") throw',
     tests: tests('behaviour/field/throttled', 'to getData: a waiter that gives up meanwhile'),
+  },
+  {
+    name: 'a heartbeat that was put off waits as long as other requests',
+    file: 'src/zookeeper/pipeline.ts',
+    find: 'Math.min(longestPauseMs, this.#options.timeoutMs() / 96)',
+    replace: 'Math.min(longestPauseMs, this.#options.timeoutMs())',
+    tests: tests('behaviour/field/throttled', 'to four of five requests: a hold stays'),
   },
 ];

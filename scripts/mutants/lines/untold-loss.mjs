@@ -79,4 +79,18 @@ export const mutants = [
     replace: '',
     tests: tests('behaviour/with-lock', 'and the error shows the loss'),
   },
+  {
+    name: 'a pause between two rounds lasts beyond the deadline of a hold',
+    file: 'src/zookeeper/host-history.ts',
+    find: 'isLimited ? Math.min(pauseMs, mostMs) : pauseMs',
+    replace: 'isLimited ? Math.max(pauseMs, 0) : pauseMs',
+    tests: tests('behaviour/connection/short-outage', 'costs no hold'),
+  },
+  {
+    name: 'a server that grants the session and ends each connection is dialled without a pause',
+    file: 'src/zookeeper/host-history.ts',
+    find: 'const isLimited = !this.#wasGranted;',
+    replace: 'const isLimited = true;',
+    tests: tests('behaviour/connection/redial', 'is dialled at most'),
+  },
 ];

@@ -3,6 +3,7 @@ import { InterProcessMutex, type ConnectionState, type LockClient, type RetryPol
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Op } from '../../../lab/proxy/zk-proxy.ts';
+import { Random } from '../../../lab/random.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { rejection, until } from '../../../lab/until.ts';
 import { awaitedLater, createParents, statesOf } from './support.ts';
@@ -47,6 +48,17 @@ describe('FIELD B1: a server that says "later"', function () {
       await hold.release();
       expectSameConnection();
     });
+
+  it('to four of five requests: a hold stays', async () => {
+    const hold = await lab.mutex.acquire(limit);
+    const random = new Random(7, 0);
+    lab.proxy.on((frame) =>
+      frame.from === 'client' && frame.op !== 'ping' && random.next() < 0.8 ? { refuse: throttled } : undefined,
+    );
+    await lab.sleep(20 * sessionTimeoutMs);
+    expect(hold.isValid).to.equal(true);
+    expectSameConnection();
+  });
 
   it('to a hand-over: the same client is shown no holder that has released', async () => {
     const { mutex } = lab;
