@@ -37,7 +37,7 @@ export const mutants = [
   {
     name: 'an acquire without a lock is never published as ended',
     file: 'src/mutex/hold-events.ts',
-    find: 'traceFailure(deadline, type, waitedMs, error);',
+    find: 'traceFailure(deadline, failure.type, waitedMs, error);',
     replace: '',
     tests: tests(channels, 'tell how an acquire without a lock ended, and why'),
   },
@@ -173,6 +173,13 @@ export const mutants = [
     find: 'isSlow(message);',
     replace: '',
     tests: tests('behaviour/operator/ls-status', 'exit with 69 if no server answers'),
+  },
+  {
+    name: 'the text of an error repeats what two addresses of a name have in common',
+    file: 'src/support/error-text.ts',
+    find: 'new Set(error.errors.map(errorText))',
+    replace: 'error.errors.map(errorText)',
+    tests: tests('unit/errors', 'says once what several addresses of a name have in common'),
   },
   {
     name: 'the health of a client contains an error that JSON does not show',
