@@ -1,6 +1,6 @@
 /**
  * The message of an error, for the text of another error. For a host name with several addresses, Node throws an
- * AggregateError whose own message is empty. An application may throw a value that has no text.
+ * AggregateError whose own message is empty: each of its errors is shown once. An application may throw a value that has no text.
  */
 export function errorText(error: unknown): string {
   try {
@@ -11,7 +11,8 @@ export function errorText(error: unknown): string {
 }
 
 function textOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(errorText).join('; ');
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return [...new Set(error.errors.map(errorText))].join('; ');
   if (!(error instanceof Error)) return String(error);
   const { message, name }: { readonly message: unknown; readonly name: unknown } = error;
   return String(message === '' ? name : message);

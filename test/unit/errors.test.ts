@@ -69,5 +69,10 @@ describe('an error', () => {
       expect(last(both)).to.equal('connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1');
       expect(last(new AggregateError([], 'no address'))).to.equal('no address');
     });
+
+    it('says once what several addresses of a name have in common', () => {
+      const reset = (): Error => new Error('read ECONNRESET');
+      expect(last(new AggregateError([reset(), reset()]))).to.equal('read ECONNRESET');
+    });
   });
 });

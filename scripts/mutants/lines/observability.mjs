@@ -182,6 +182,13 @@ export const mutants = [
     tests: tests('behaviour/operator/ls-status', 'exit with 69 if no server answers'),
   },
   {
+    name: 'the text of an error repeats what two addresses of a name have in common',
+    file: 'src/support/error-text.ts',
+    find: 'new Set(error.errors.map(errorText))',
+    replace: 'error.errors.map(errorText)',
+    tests: tests('unit/errors', 'says once what several addresses of a name have in common'),
+  },
+  {
     name: 'the health of a client contains an error that JSON does not show',
     file: 'src/client/client-health.ts',
     find: 'cause === undefined ? undefined : errorFacts(cause)',
