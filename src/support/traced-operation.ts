@@ -1,4 +1,3 @@
-import type { TracingChannel } from 'node:diagnostics_channel';
 import { jsonOf, showByJson } from './shown.js';
 
 /**
@@ -7,12 +6,12 @@ import { jsonOf, showByJson } from './shown.js';
  */
 export class TracedOperation<Message extends TracingMessage> {
   readonly message: Message;
-  readonly #channel: TracingChannel<unknown, Message>;
+  readonly #channel: OperationChannel<Message>;
   readonly #around: Around;
   #isOver = false;
 
   /** @param around calls the subscribers: they are code of the application, and must not run as the owner of a lock */
-  constructor(channel: TracingChannel<unknown, Message>, message: Message, around: Around) {
+  constructor(channel: OperationChannel<NoInfer<Message>>, message: Message, around: Around) {
     this.message = message;
     this.#channel = channel;
     this.#around = around;
@@ -38,6 +37,14 @@ export class TracedOperation<Message extends TracingMessage> {
     });
   }
 }
+
+/**
+ * The part of a tracing channel that an operation uses. Not Node's own type, because @types/node 26 has exchanged its
+ * type parameters.
+ */
+type OperationChannel<Message> = Readonly<
+  Record<'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error', { publish(message: Message): void }>
+>;
 
 type Around = (publish: () => void) => void;
 

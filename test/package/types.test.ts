@@ -5,6 +5,12 @@ const typeTests = readFileSync(new URL('types/api.ts', import.meta.url), 'utf8')
   "'../../../src/index.ts'",
   "'zookeeper-fair-lock'",
 );
+
+/** Imports all types of the package. */
+const everything = ['', '/testing', '/opentelemetry']
+  .map((entry, index) => `export * as part${index} from 'zookeeper-fair-lock${entry}';`)
+  .join('\n');
+
 const compilers = {
   'module: nodenext': { module: 'nodenext' },
   'module: esnext, moduleResolution: bundler': { module: 'esnext', moduleResolution: 'bundler' },
@@ -16,7 +22,7 @@ describe('the types of the package', function () {
 
   before(async function () {
     this.timeout(300_000); // an installation
-    consumer = await Consumer.install('typescript@5.4.5');
+    consumer = await Consumer.install('typescript@5.4.5', '@opentelemetry/api@1.9.0');
     for (const file of ['api.ts', 'api.mts', 'api.cts']) consumer.write(file, typeTests);
   });
 
@@ -48,4 +54,14 @@ describe('the types of the package', function () {
   it('need no DOM, and compile with it', async () => {
     await consumer.compile(['api.mts'], { module: 'nodenext', lib: ['es2022', 'dom'], noEmit: true });
   });
+
+  // The types of each supported line of Node, and the newest. The last tests, because they replace the types of Node.
+  for (const version of ['20', '22', '24', 'latest']) {
+    it(`compile completely with @types/node@${version}`, async function () {
+      this.timeout(300_000); // an installation
+      await consumer.add(`@types/node@${version}`);
+      consumer.write('everything.mts', everything);
+      await consumer.compile(['everything.mts'], { module: 'nodenext', noEmit: true });
+    });
+  }
 });

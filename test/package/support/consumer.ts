@@ -21,26 +21,18 @@ export class Consumer implements Disposable {
     const consumer = new Consumer();
     consumer.write('package.json', JSON.stringify({ private: true, type: 'module' }));
     try {
-      await run(
-        'npm',
-        [
-          'install',
-          '--no-audit',
-          '--no-fund',
-          '--ignore-scripts',
-          '--prefer-offline',
-          tarball(),
-          '@types/node@20',
-          ...tools,
-        ],
-        consumer.folder,
-        installLimitMs,
-      );
+      await consumer.add(tarball(), '@types/node@20', ...tools);
     } catch (error) {
       consumer[Symbol.dispose]();
       throw error;
     }
     return consumer;
+  }
+
+  /** Installs more packages, or other versions of packages. */
+  async add(...packages: readonly string[]): Promise<void> {
+    const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'];
+    await run('npm', ['install', ...options, ...packages], this.folder, installLimitMs);
   }
 
   write(file: string, content: string): string {
