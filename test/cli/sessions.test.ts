@@ -9,6 +9,7 @@ import { until } from '../../lab/until.ts';
 import { diesBeforeTheNextGrant, queueBehind } from './support/died-before.ts';
 import { controlGroups, mayHaveScopes } from './support/control-groups.ts';
 import { allProcesses, isRunning, processOf, runningWith } from './support/processes.ts';
+import { hasParentDeathSignal, watchdogOf } from './support/watchdog-of.ts';
 import { Zklock } from './support/zklock.ts';
 
 const bin = fileURLToPath(new URL('../../bin/zklock.cjs', import.meta.url));
@@ -35,10 +36,19 @@ const kinds: Readonly<Record<string, (stubborn: string) => readonly string[]>> =
 /** Only a control group ends it. */
 const daemon = (file: string): readonly string[] => ['sh', '-c', `setsid -f sh ${file}; sleep 1000`];
 
-const faults: Readonly<Record<string, (runs: readonly Run[], silence: () => void) => void>> = {
+const faults: Readonly<Record<string, (runs: readonly Run[], silence: () => void) => Promise<void> | void>> = {
   'the server falls silent': (_runs, silence) => silence(),
   'zklock is killed': (runs) => runs.forEach(({ zklock }) => zklock.signal('SIGKILL')),
   'zklock is stopped': (runs) => runs.forEach(({ zklock }) => zklock.signal('SIGSTOP')),
+  'the watchdog is stopped, and zklock is killed': async (runs) => {
+    if (!hasParentDeathSignal) return; // the page says so
+    for (const { zklock } of runs) {
+      const watchdog = await watchdogOf(zklock.pid);
+      process.kill(watchdog, 'SIGSTOP');
+      await until('the watchdog is stopped', () => processOf(watchdog)?.state === 'T');
+      zklock.signal('SIGKILL');
+    }
+  },
 };
 
 /** `ZKLOCK_LOSSES=100 npm run test:cli -- test/cli/sessions.test.ts`: at least so many losses of each kind of command. */
@@ -107,7 +117,7 @@ describe('the session of a command', function () {
           );
         try {
           const runs = await Promise.all(all);
-          happens(runs, () => lab.proxy.silence());
+          await happens(runs, () => lab.proxy.silence());
           await Promise.all(runs.map(({ kind, command, granted }) => diesBeforeTheNextGrant(kind, command, granted)));
         } finally {
           for (const { zklock } of await Promise.all(all)) await zklock[Symbol.asyncDispose]();
@@ -177,6 +187,15 @@ describe('the session of a command', function () {
     expect(released.events.map(({ event }) => event))
       .to.include('released')
       .and.not.to.include('left');
+  });
+
+  it('its watchdog does not stay stopped: each renewal of the session continues it', async () => {
+    const { zklock } = await started('continued', ['sh', file], lab.theirs);
+    await using _ = zklock;
+    const watchdog = await watchdogOf(zklock.pid);
+    process.kill(watchdog, 'SIGSTOP');
+    await until('the watchdog is stopped', () => processOf(watchdog)?.state === 'T');
+    await until('the watchdog runs', () => processOf(watchdog)?.state !== 'T');
   });
 });
 

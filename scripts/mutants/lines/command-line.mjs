@@ -96,6 +96,20 @@ export const mutants = [
     tests: tests('unit/cli/watchdog', 'kills the session and its descendants'),
   },
   {
+    name: 'a watchdog that somebody has stopped stays stopped',
+    file: 'src/cli/run/watchdog.ts',
+    find: "if (pid !== undefined) send(pid, 'SIGCONT');",
+    replace: '',
+    tests: tests('unit/cli/watchdog', 'also if somebody has stopped it before'),
+  },
+  {
+    name: 'the kernel does not continue a stopped watchdog',
+    file: 'src/cli/run/watchdog.ts',
+    find: 'exec setpriv --pdeathsig CONT /bin/sh',
+    replace: 'exec /bin/sh',
+    tests: tests('unit/cli/watchdog', 'because the kernel continues it'),
+  },
+  {
     name: 'a control group without cgroup.kill is not killed',
     file: 'src/cli/run/scope.ts',
     find: "else this.signal('SIGKILL');",

@@ -11,7 +11,7 @@ export class Watchdog {
   readonly #orders: Writable;
 
   constructor() {
-    const shell = spawn('/bin/sh', ['-c', script, 'watchdog'], {
+    const shell = spawn('/bin/sh', ['-c', begin, 'watchdog', script], {
       detached: true,
       // It must not keep the standard streams open, or a file system mounted.
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -55,8 +55,11 @@ export class Watchdog {
     this.#shell.unref();
   }
 
+  /** Continues the shell, too: somebody may have stopped it, and its timer for the time before would end the command. */
   #order(line: string): void {
     this.#orders.write(`${line}\n`);
+    const { pid } = this;
+    if (pid !== undefined) send(pid, 'SIGCONT');
   }
 
   /** Undefined if the shell has ended: then its number may belong to another process. */
@@ -68,6 +71,15 @@ export class Watchdog {
 
 const pollMs = 100;
 const longestEndMs = 2_000;
+
+/**
+ * The kernel continues the watchdog when this process ends: somebody may have stopped it. The `setpriv` of util-linux can
+ * ask for that, on Linux; the one of BusyBox cannot.
+ */
+const begin = `
+setpriv --pdeathsig CONT true && exec setpriv --pdeathsig CONT /bin/sh -c "$1" watchdog
+eval "$1"
+`;
 
 /**
  * Each timer is a subshell with a `sleep`. ALRM ends both, so that no `sleep` outlives the watchdog. The signals of
@@ -137,7 +149,7 @@ kill_all() {
   done
 }
 stop_timer() {
-  [ -z "$timer" ] || { kill -s ALRM "$timer"; wait "$timer"; }
+  [ -z "$timer" ] || { kill -s ALRM "$timer"; kill -s CONT "$timer"; wait "$timer"; }
   timer=
 }
 while read -r order first second third; do
@@ -157,6 +169,7 @@ while read -r order first second third; do
   esac
 done
 [ -n "$session" ] || exit
+kill -s CONT -- "-$$"
 runs
 send TERM
 send CONT
