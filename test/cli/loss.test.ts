@@ -29,7 +29,7 @@ describe('zklock run when the lock is lost', function () {
       await zklock.prints('ready');
       const { granted } = await queueBehind(lab.theirs);
       lab.proxy.silence();
-      await diesBeforeTheNextGrant(`silent server, ${what}`, await zklock.group(), granted);
+      await diesBeforeTheNextGrant(`silent server, ${what}`, await zklock.session(), granted);
       expect(await zklock.ends()).to.equal(79);
       expect(await zklock.tells('ending')).to.include({ why: 'the lock may be lost soon' });
       // 128 and the signal: TERM, or the KILL of zklock or of its watchdog, whichever comes first.
@@ -58,7 +58,7 @@ describe('zklock run when the lock is lost', function () {
       const { node } = await zklock.tells('acquired');
       await lab.observer.remove(node as string);
       expect(await zklock.ends()).to.equal(79);
-      expect((await zklock.group()).isAlive).to.equal(false);
+      expect((await zklock.session()).isAlive).to.equal(false);
       expect(readFileSync(file, 'utf8')).to.match(new RegExp(`^${lab.path} ${String(node)} .*deleted its znode`));
     } finally {
       rmSync(folder, { recursive: true });
@@ -82,7 +82,7 @@ describe('zklock run when the lock is lost', function () {
     const { node } = await zklock.tells('acquired');
     const { granted } = await queueBehind(lab.theirs);
     const forced = forceRelease(lab.client, node as string, { timeoutMs: 20_000 });
-    await diesBeforeTheNextGrant('released by force', await zklock.group(), granted);
+    await diesBeforeTheNextGrant('released by force', await zklock.session(), granted);
     expect(await forced).to.equal('released');
     expect(await zklock.ends()).to.equal(79);
   });
@@ -104,25 +104,25 @@ describe('zklock run when the lock is lost', function () {
     expect([await nobody.ends(), nobody.stdout]).to.deep.equal([0, '']);
   });
 
-  it('zklock that is killed leaves no process: its group gets TERM, then KILL, before the next grant', async () => {
+  it('zklock that is killed leaves no process: its command gets TERM, then KILL, before the next grant', async () => {
     for (const command of [obedient, stubborn]) {
       await using zklock = run(lab.connectString, '--grace', '0.5', lab.path, '-c', command);
       await zklock.prints('ready');
-      const group = await zklock.group();
+      const session = await zklock.session();
       const { granted } = await queueBehind(lab.theirs);
       zklock.signal('SIGKILL');
-      await diesBeforeTheNextGrant('zklock killed', group, granted);
+      await diesBeforeTheNextGrant('zklock killed', session, granted);
       await lab.theirs.release();
     }
   });
 
-  it('zklock that is stopped for too long: its group is killed before the next grant, and it exits with 79 later', async () => {
+  it('zklock that is stopped for too long: its command is killed before the next grant, and it exits with 79 later', async () => {
     await using zklock = run(lab.connectString, lab.path, '-c', stubborn);
     await zklock.prints('ready');
-    const group = await zklock.group();
+    const session = await zklock.session();
     const { granted } = await queueBehind(lab.theirs);
     zklock.signal('SIGSTOP');
-    await diesBeforeTheNextGrant('zklock stopped', group, granted);
+    await diesBeforeTheNextGrant('zklock stopped', session, granted);
     zklock.signal('SIGCONT');
     expect(await zklock.ends()).to.equal(79);
   });
@@ -130,10 +130,10 @@ describe('zklock run when the lock is lost', function () {
   it('after Ctrl-Z for too long, the command is not continued: it is killed before the next grant', async () => {
     await using zklock = run(lab.connectString, lab.path, '-c', stubborn);
     await zklock.prints('ready');
-    const group = await zklock.group();
+    const session = await zklock.session();
     const { granted } = await queueBehind(lab.theirs);
     zklock.signal('SIGTSTP');
-    await diesBeforeTheNextGrant('Ctrl-Z', group, granted);
+    await diesBeforeTheNextGrant('Ctrl-Z', session, granted);
     zklock.signal('SIGCONT');
     expect(await zklock.ends()).to.equal(79);
   });
@@ -155,7 +155,7 @@ describe('zklock run when the lock is lost', function () {
       ];
       const file = join(folder, 'thread.py');
       writeFileSync(file, program.join('\n'));
-      // The shell waits, so that its child's state is that of a zombie before the group is looked at.
+      // The shell waits, so that its child's state is that of a zombie before the session is looked at.
       const isZombie = `while ! grep -q '^State:.Z' /proc/$!/status; do sleep 0.02; done`;
       await using zklock = runLong(lab.connectString, lab.path, '-c', `python3 ${file} & ${isZombie}; exit 6`);
       expect(await zklock.tells('command-ended')).to.include({ exitCode: 6, othersRun: true });
@@ -172,7 +172,7 @@ describe('zklock run when the lock is lost', function () {
     await using zklock = runLong(lab.connectString, '--lease', '2', '--grace', '0.5', lab.path, '-c', stubborn);
     await zklock.prints('ready');
     const { granted } = await queueBehind(lab.theirs);
-    await diesBeforeTheNextGrant('lease', await zklock.group(), granted);
+    await diesBeforeTheNextGrant('lease', await zklock.session(), granted);
     expect(await zklock.ends()).to.equal(79);
     expect(await zklock.tells('ending')).to.include({ why: 'the lease of 2 s has ended' });
   });
@@ -186,7 +186,7 @@ describe('zklock run when the lock is lost', function () {
     expect(await zklock.tells('ending')).to.include({ why: 'the lock may be lost soon' });
   });
 
-  it('the lock is held until the last process of the group has ended, and a process in a session of its own is not waited for', async () => {
+  it('the lock is held until the last process of the session has ended, and a process in a session of its own is not waited for', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'zklock-'));
     try {
       const gate = join(folder, 'gate');

@@ -1,19 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { until } from '../../lab/until.ts';
 import { passedOn } from '../../src/cli/run/interrupts.ts';
 import { exitCodeOfSignal } from '../../src/cli/exit-code.ts';
+import { allProcesses, isRunning, processOf } from './support/processes.ts';
+import { watchdogOf } from './support/watchdog-of.ts';
 import { Zklock } from './support/zklock.ts';
-
-/** On Linux. A zombie that nobody has reaped does not run. */
-function isAlive(pid: number): boolean {
-  try {
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
 
 describe('signals to zklock run', function () {
   this.timeout(30_000);
@@ -61,7 +53,7 @@ describe('signals to zklock run', function () {
       expect(await zklock.ends()).to.equal(143);
       await released;
       if (zklock.events.some(({ event }) => event === 'started'))
-        expect((await zklock.group()).isAlive, 'the command').to.equal(false);
+        expect((await zklock.session()).isAlive, 'the command').to.equal(false);
       expect(await lab.mutex.participants()).to.deep.equal([]);
     }
   });
@@ -69,21 +61,15 @@ describe('signals to zklock run', function () {
   it('zklock ends although its watchdog is stopped', async function () {
     if (process.platform !== 'linux') this.skip();
     await using zklock = run('--', 'sleep', '1000');
-    const { id } = await zklock.group();
-    const children = readFileSync(`/proc/${zklock.pid}/task/${zklock.pid}/children`, 'utf8')
-      .trim()
-      .split(' ')
-      .map(Number);
-    const watchdog = children.find((pid) => pid !== id);
-    if (watchdog === undefined) throw new Error(`zklock has only the children ${children.join(', ')}`);
+    const watchdog = await watchdogOf(zklock.pid);
     process.kill(watchdog, 'SIGSTOP');
     try {
       zklock.signal('SIGTERM');
       expect(await zklock.ends()).to.equal(143);
       expect(await lab.mutex.participants()).to.deep.equal([]);
-      await until('the watchdog has ended', () => !isAlive(watchdog));
+      await until('the watchdog has ended', () => !isRunning(processOf(watchdog)));
     } finally {
-      if (isAlive(watchdog)) process.kill(watchdog, 'SIGKILL');
+      if (isRunning(processOf(watchdog))) process.kill(watchdog, 'SIGKILL');
     }
   });
 
@@ -92,10 +78,10 @@ describe('signals to zklock run', function () {
     await zklock.prints('3\n');
     zklock.signal('SIGTSTP');
     await zklock.tells('stopped');
-    const group = await zklock.group();
-    await until('the command is stopped', () => isStopped(group.id));
+    const session = await zklock.session();
+    await until('the command is stopped', () => isStopped(session.id));
     // A SIGCONT before that would be forgotten by it. A shell waits for the stop, too.
-    await until('zklock is stopped', () => stateOf(String(zklock.pid)).state === 'T');
+    await until('zklock is stopped', () => processOf(zklock.pid)?.state === 'T');
     const before = zklock.stdout.length;
     zklock.signal('SIGCONT');
     await until('the command goes on', () => zklock.stdout.length > before);
@@ -108,31 +94,9 @@ describe('signals to zklock run', function () {
  * A shell that is just starting a program by vfork is in state D until the stopped child goes on. A child that has just
  * ended is in state Z until the stopped shell goes on.
  */
-function isStopped(group: number): boolean {
-  const states = statesOf(group);
+function isStopped(session: number): boolean {
+  const states = allProcesses().flatMap((process) => (process.session === session ? [process.state] : []));
   return states.includes('T') && states.every((state) => 'TDZ'.includes(state));
-}
-
-/** The states of the group's processes, as proc(5) names them. */
-function statesOf(group: number): string[] {
-  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return processes.flatMap((pid) => {
-    const { state, group: id } = stateOf(pid);
-    return id === group ? [state] : [];
-  });
-}
-
-function stateOf(pid: string): { readonly state: string; readonly group: number } {
-  const [state = '', , group] = statOf(pid).split(') ').at(-1)?.split(' ') ?? [];
-  return { state, group: Number(group) };
-}
-
-function statOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8');
-  } catch {
-    return ''; // the process has just ended
-  }
 }
 
 function quoted(text: string): string {

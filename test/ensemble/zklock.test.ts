@@ -99,7 +99,7 @@ class Jobs implements AsyncDisposable {
   async allDieInTime(fault: string): Promise<void> {
     await Promise.all(
       this.#jobs.map(async ({ zklock, granted }) => {
-        await diesBeforeTheNextGrant(fault, await zklock.group(), granted);
+        await diesBeforeTheNextGrant(fault, await zklock.session(), granted);
         expect(await zklock.ends(), zklock.stderr).to.equal(79);
       }),
     );

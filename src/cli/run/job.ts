@@ -2,22 +2,25 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { exitCodeOfSignal } from '../exit-code.js';
-import { ProcessGroup } from './process-group.js';
+import type { CommandProcesses } from './command-processes.js';
+import { CommandSession } from './command-session.js';
+import type { Scope } from './scope.js';
 
-/** The command of `zklock run`, in a session and process group of its own, with the standard streams of this process. */
+/** The command of `zklock run`, in a session of its own, with the standard streams of this process. */
 export class Job {
-  readonly group: ProcessGroup;
+  readonly session: CommandSession;
+  readonly processes: CommandProcesses;
   /** Resolves with the exit code when the command has ended: 128 + n if signal n ended it. */
   readonly exitCode: Promise<number>;
   readonly #gate: Writable;
 
   /**
    * Creates the process, which waits for {@link start} and only then becomes the command. So the watchdog can learn the
-   * process group before the command runs. If this process ends first, the new process ends too.
+   * session before the command runs, and the command is in its scope from the start. If this process ends first, the new process ends too.
    *
    * @param env added to the environment
    */
-  constructor(command: readonly string[], env: Readonly<Record<string, string>>) {
+  constructor(command: readonly string[], env: Readonly<Record<string, string>>, scope?: Scope) {
     const [shell, ...shellOptions] = shellFor(process.env);
     const child = spawn(shell, [...shellOptions, '-c', waitAndBecome, 'zklock', ...command], {
       detached: true,
@@ -29,7 +32,14 @@ export class Job {
     // The process may be killed before it reads.
     this.#gate.on('error', () => undefined);
     if (child.pid === undefined) throw new Error('The system cannot start another process');
-    this.group = new ProcessGroup(child.pid);
+    this.session = new CommandSession(child.pid);
+    this.processes = scope ?? this.session;
+    try {
+      scope?.add(child.pid);
+    } catch (error) {
+      this.#gate.destroy(); // the new process ends
+      throw error;
+    }
   }
 
   start(): void {

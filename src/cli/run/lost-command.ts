@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Interrupts } from './interrupts.js';
-import { ProcessGroup } from './process-group.js';
+import { CommandSession } from './command-session.js';
 
 /**
  * Runs the command of `--on-lost` by a shell, and resolves when it has ended. Its exit code is not used. It gets the
@@ -16,8 +16,8 @@ export function runLostCommand(
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...env },
   });
-  const group = child.pid === undefined ? undefined : new ProcessGroup(child.pid);
-  interrupts.passTo((signal) => group?.signal(signal));
+  const session = child.pid === undefined ? undefined : new CommandSession(child.pid);
+  interrupts.passTo((signal) => session?.signal(signal));
   return new Promise<void>((resolve) => {
     child.once('error', () => resolve());
     child.once('exit', () => resolve());

@@ -15,6 +15,7 @@ export interface Plan {
   readonly leaseMs: number | undefined;
   /** Undefined: the default for the session timeout. */
   readonly graceMs: number | undefined;
+  readonly scope: boolean;
   readonly onLost: string | undefined;
   readonly data: Buffer | 'owner';
 }
@@ -37,6 +38,7 @@ export function planOf({ options, operands: [path], command }: Arguments<RunOpti
     conflictExitCode: options['conflict-exit-code'] ?? exitCodes.notAcquired,
     leaseMs: options.lease,
     graceMs: options.grace,
+    scope: options.scope,
     onLost: options['on-lost'],
     data: options.data === undefined ? 'owner' : Buffer.from(options.data),
   };

@@ -7,7 +7,7 @@ export type RunEvent =
   | { readonly event: 'connected'; readonly sessionTimeoutMs: number }
   | { readonly event: 'waiting'; readonly path: string; readonly position?: number }
   | { readonly event: 'acquired'; readonly node: string; readonly fence: string; readonly waitedMs: number }
-  | { readonly event: 'started'; readonly group: number }
+  | { readonly event: 'started'; readonly session: number }
   | { readonly event: 'connection'; readonly state: string; readonly remainingMs: number }
   | { readonly event: 'signal'; readonly signal: string }
   | { readonly event: 'asked-to-release' }
@@ -15,7 +15,8 @@ export type RunEvent =
   | { readonly event: 'ending'; readonly why: string; readonly killInMs: number }
   | { readonly event: 'killed'; readonly why: string }
   | { readonly event: 'command-ended'; readonly exitCode: number; readonly othersRun: boolean }
-  | { readonly event: 'group-dead'; readonly remainingMs: number }
+  | { readonly event: 'all-ended'; readonly remainingMs: number }
+  | { readonly event: 'left'; readonly processes: readonly number[] }
   | { readonly event: 'not-acquired'; readonly message: string }
   | { readonly event: 'lost'; readonly message: string }
   | { readonly event: 'interrupted'; readonly signal: string }
@@ -59,7 +60,7 @@ function textOf(event: RunEvent): string {
     case 'acquired':
       return `acquired after ${seconds(event.waitedMs)}: ${event.node}, token ${event.fence}`;
     case 'started':
-      return `the command runs in process group ${event.group}`;
+      return `the command runs in session ${event.session}`;
     case 'connection':
       return `the connection is ${event.state}; the lock is held for ${seconds(event.remainingMs)} at least`;
     case 'signal':
@@ -74,10 +75,12 @@ function textOf(event: RunEvent): string {
       return `${event.why}: the command gets KILL`;
     case 'command-ended':
       return event.othersRun
-        ? `the command ended with ${event.exitCode}; the lock is held until the other processes of its group end`
+        ? `the command ended with ${event.exitCode}; the lock is held until its other processes end`
         : `the command ended with ${event.exitCode}`;
-    case 'group-dead':
-      return `the command's process group is dead; the lock was certainly held for ${seconds(event.remainingMs)} more`;
+    case 'all-ended':
+      return `all processes of the command have ended; the lock was certainly held for ${seconds(event.remainingMs)} more`;
+    case 'left':
+      return `processes of the command that may still run, without the lock: ${event.processes.length} (${event.processes.join(', ')})`;
     case 'interrupted':
       return `${event.signal} arrived before the command was started`;
     case 'connecting':

@@ -39,10 +39,14 @@ export const runOptions = {
     summary:
       'the time between TERM and KILL if the lock is about to be lost; a sixth of the session timeout by default, at most a quarter',
   },
+  scope: {
+    kind: 'flag',
+    summary: 'run the command in a control group of its own (Linux, cgroup 2), which no process leaves',
+  },
   'on-lost': {
     kind: 'text',
     value: 'CMD',
-    summary: 'run CMD by /bin/sh -c when the lock was lost, after the command’s group is dead',
+    summary: 'run CMD by /bin/sh -c when the lock was lost, after the command is dead',
   },
   data: {
     kind: 'text',

@@ -15,12 +15,13 @@ import { Interrupted, Interrupts } from './interrupts.js';
 import { planOf, type Plan } from './plan.js';
 import { Report } from './report.js';
 import type { RunOptions } from './run-options.js';
+import type { Scope } from './scope.js';
 import type { JobOutcome } from './supervised-job.js';
 
 /** The verb `run`. Resolves with the exit code. */
 export async function runWithLock(args: Arguments<RunOptions>, io: Io): Promise<number> {
   if (process.platform === 'win32')
-    throw new UsageError('zklock run needs process groups and /bin/sh, which Windows does not have');
+    throw new UsageError('zklock run needs sessions of processes and /bin/sh, which Windows does not have');
   const interrupts = new Interrupts(io);
   try {
     const report = new Report(io, args.options);
@@ -58,6 +59,7 @@ interface Task {
 
 async function runTask(task: Task): Promise<number> {
   const startedAt = systemClock.now();
+  if (task.plan.scope) (await scopes())().remove(); // before the wait: it fails where there is none
   const client = await connectFor(task);
   try {
     task.report.tell({ event: 'connected', sessionTimeoutMs: client.sessionTimeoutMs });
@@ -96,6 +98,7 @@ async function runConnected(task: Task, client: LockClient, startedAt: number): 
   const times = endTimes(plan.graceMs, sessionTimeoutMs);
   // Before the acquire: from the grant to the start of the command, nothing is waited for.
   const { SupervisedJob } = await import('./supervised-job.js');
+  const newScope = plan.scope ? await scopes() : undefined;
   // Another client may ask for the lock before the job exists.
   const request = { isOpen: false, answer: (): void => void (request.isOpen = true) };
   const hold = await acquire(task, client, {
@@ -113,11 +116,22 @@ async function runConnected(task: Task, client: LockClient, startedAt: number): 
   client.on('state', (state) => {
     if (state !== 'closed') report.tell({ event: 'connection', state, remainingMs: hold.remainingMs });
   });
-  const job = new SupervisedJob({ hold, plan, times, sessionTimeoutMs, clock: systemClock, interrupts, report, io });
-  const running = job.run();
-  request.answer = () => job.askToEnd();
-  if (request.isOpen) job.askToEnd();
-  return finish(task, { hold, outcome: await running, environment: job.environment });
+  const scope = newScope?.();
+  try {
+    const clock = systemClock;
+    const job = new SupervisedJob({ hold, plan, times, sessionTimeoutMs, clock, interrupts, report, io, scope });
+    const running = job.run();
+    request.answer = () => job.askToEnd();
+    if (request.isOpen) job.askToEnd();
+    return await finish(task, { hold, outcome: await running, environment: job.environment });
+  } finally {
+    scope?.remove();
+  }
+}
+
+async function scopes(): Promise<() => Scope> {
+  const { Scope } = await import('./scope.js');
+  return () => new Scope(`zklock-${systemChance.uuid()}`);
 }
 
 /** Resolves with the exit code if the lock is not acquired. */

@@ -7,7 +7,9 @@ import { HoldGuard } from './hold-guard.js';
 import type { Interrupts } from './interrupts.js';
 import { Job } from './job.js';
 import type { Plan } from './plan.js';
+import { processesWith } from './process-table.js';
 import type { Report } from './report.js';
+import type { Scope } from './scope.js';
 import { Watchdog } from './watchdog.js';
 
 /** How a job ended. `lost`: it was ended because of the lock, or the lock was not certainly held until its end. */
@@ -23,10 +25,12 @@ export interface Supervision {
   readonly interrupts: Interrupts;
   readonly report: Report;
   readonly io: Io;
+  /** The control group, with `--scope`. */
+  readonly scope?: Scope | undefined;
 }
 
 /**
- * The command of one hold, from its start until the last process of its group has ended.
+ * The command of one hold, from its start until the last process of its session or scope has ended.
  *
  * Each signal is sent before it is reported, because standard error may be a pipe that nobody reads: then the write stops
  * this process.
@@ -45,7 +49,7 @@ export class SupervisedJob {
     this.#with = supervision;
     const { plan, times, clock, sessionTimeoutMs } = supervision;
     try {
-      this.#job = new Job(plan.command, this.environment);
+      this.#job = new Job(plan.command, this.environment, supervision.scope);
     } catch (error) {
       this.#watchdog.dismiss();
       throw error;
@@ -67,12 +71,12 @@ export class SupervisedJob {
     return { ZKLOCK_PATH: plan.path, ZKLOCK_NODE: hold.path, ZKLOCK_FENCE: String(hold.fencingToken) };
   }
 
-  /** Resolves when the whole process group has ended. Call it once. */
+  /** Resolves when all processes have ended. Call it once. */
   async run(): Promise<JobOutcome> {
     const { times, interrupts } = this.#with;
     const stops = this.#listen();
     try {
-      this.#watchdog.guard(this.#job.group, times.graceMs);
+      this.#watchdog.guard(this.#job.processes, times.graceMs);
       interrupts.passTo((signal) => this.#pass(signal));
       this.#guard.begin();
       // From here to the start nothing else runs, so the command is not started once its end has begun.
@@ -81,7 +85,7 @@ export class SupervisedJob {
     } finally {
       this.#guard.end();
       this.#cancelKill();
-      // The number of the group may now belong to another one.
+      // The number of the session may now belong to another one.
       interrupts.passTo(() => undefined);
       this.#isOver = true;
       this.#watchdog.dismiss();
@@ -92,31 +96,32 @@ export class SupervisedJob {
   /** Another client asks for the lock. The command decides when it ends. */
   askToEnd(): void {
     if (this.#isOver) return;
-    this.#job.group.signal('SIGTERM');
-    this.#job.group.signal('SIGCONT');
+    this.#job.processes.signal('SIGTERM');
+    this.#job.processes.signal('SIGCONT');
     this.#with.report.tell({ event: 'asked-to-release' }, { isImportant: true });
   }
 
   #start(): void {
-    this.#with.report.tell({ event: 'started', group: this.#job.group.id });
+    this.#with.report.tell({ event: 'started', session: this.#job.session.id });
     this.#job.start();
   }
 
   async #ended(): Promise<number> {
     const { report, hold } = this.#with;
-    const { group } = this.#job;
+    const { processes } = this.#job;
     const exitCode = await this.#job.exitCode;
     // The watchdog may have sent it while this process was stopped: then the guard has not looked yet.
     if (exitCode === exitCodeOfSignal('SIGKILL')) this.#guard.look();
-    const othersRun = group.isAlive;
+    const othersRun = processes.isAlive;
     report.tell({ event: 'command-ended', exitCode, othersRun }, { isImportant: othersRun && this.#why === undefined });
-    await group.ended();
-    report.tell({ event: 'group-dead', remainingMs: hold.remainingMs });
+    await processes.ended();
+    report.tell({ event: 'all-ended', remainingMs: hold.remainingMs });
     return exitCode;
   }
 
   #outcome(exitCode: number): JobOutcome {
     if (this.#why === undefined && this.#with.hold.isValid) return { is: 'ended', exitCode };
+    this.#tellLeft(processesWith(`ZKLOCK_NODE=${this.environment['ZKLOCK_NODE']}`).map(({ pid }) => pid));
     return { is: 'lost', why: this.#why ?? 'the lock was lost before the command ended' };
   }
 
@@ -126,12 +131,12 @@ export class SupervisedJob {
     return [
       io.onSignal('SIGTSTP', () => this.#stop()),
       io.onSignal('SIGCONT', () => this.#continue()),
-      io.onSignal('SIGWINCH', () => this.#job.group.signal('SIGWINCH')),
+      io.onSignal('SIGWINCH', () => this.#job.processes.signal('SIGWINCH')),
     ];
   }
 
   #pass(signal: NodeJS.Signals): void {
-    this.#job.group.signal(signal);
+    this.#job.processes.signal(signal);
     this.#with.report.tell({ event: 'signal', signal });
   }
 
@@ -139,14 +144,14 @@ export class SupervisedJob {
   #stop(): void {
     const { report, hold } = this.#with;
     report.tell({ event: 'stopped', remainingMs: hold.remainingMs }, { isImportant: true });
-    this.#job.group.signal('SIGSTOP');
+    this.#job.processes.signal('SIGSTOP');
     process.kill(process.pid, 'SIGSTOP');
   }
 
   /** The lock may have been lost meanwhile: then the job must not run on. */
   #continue(): void {
     this.#guard.look();
-    if (this.#why === undefined) this.#job.group.signal('SIGCONT');
+    if (this.#why === undefined) this.#job.processes.signal('SIGCONT');
   }
 
   /** The lease and the session end the hold in the same way, but the operator has to do different things. */
@@ -160,16 +165,24 @@ export class SupervisedJob {
   #end(why: string, killInMs: number): void {
     const { report, clock } = this.#with;
     this.#why = why;
-    this.#job.group.signal('SIGTERM');
-    this.#job.group.signal('SIGCONT');
+    this.#job.processes.terminate();
     this.#cancelKill = clock.after(killInMs, () => this.#kill(why));
     report.tell({ event: 'ending', why, killInMs }, { isImportant: true });
   }
 
   #kill(why: string): void {
-    const { group } = this.#job;
+    const { report, clock } = this.#with;
     this.#why ??= why;
-    group.signal('SIGKILL');
-    this.#with.report.tell({ event: 'killed', why }, { isImportant: true });
+    this.#job.processes.kill();
+    this.#cancelKill = clock.after(longestDeathMs, () => this.#tellLeft(this.#job.processes.running));
+    report.tell({ event: 'killed', why }, { isImportant: true });
+  }
+
+  /** They may run beside the next holder's command, so they have to be ended by hand. */
+  #tellLeft(processes: readonly number[]): void {
+    if (processes.length > 0) this.#with.report.tell({ event: 'left', processes }, { isImportant: true });
   }
 }
+
+/** A process that lives so long after KILL waits for a disk, or belongs to another user. */
+const longestDeathMs = 1_000;

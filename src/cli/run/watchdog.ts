@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Writable } from 'node:stream';
-import type { ProcessGroup } from './process-group.js';
+import { send, type CommandProcesses } from './command-processes.js';
 
 /**
- * A small shell in a session of its own, which ends a process group when this process cannot: because it was killed, or
+ * A small shell in a session of its own, which ends a command when this process cannot: because it was killed, or
  * because it is stopped until the hold is about to be lost. It learns of the end of this process by the end of a pipe.
  */
 export class Watchdog {
@@ -11,7 +11,7 @@ export class Watchdog {
   readonly #orders: Writable;
 
   constructor() {
-    const shell = spawn('/bin/sh', ['-c', script, 'watchdog'], {
+    const shell = spawn('/bin/sh', ['-c', begin, 'watchdog', script], {
       detached: true,
       // It must not keep the standard streams open, or a file system mounted.
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -28,17 +28,17 @@ export class Watchdog {
     this.#orders.on('error', () => undefined);
   }
 
-  /** From now on, the end of this process ends the group: TERM, and KILL after `graceMs`. */
-  guard(group: ProcessGroup, graceMs: number): void {
-    this.#order(`group ${group.id} ${Math.ceil(graceMs / pollMs)}`);
+  /** From now on, the end of this process ends the command: TERM, and KILL after `graceMs`. */
+  guard(processes: CommandProcesses, graceMs: number): void {
+    this.#order(`guard ${Math.ceil(graceMs / pollMs)} ${processes.address}`);
   }
 
-  /** Kills the group after this time, unless it is called again before. */
+  /** Kills the command after this time, unless it is called again before. */
   killIn(ms: number): void {
     this.#order(`kill-in ${(Math.max(0, ms) / 1_000).toFixed(3)}`);
   }
 
-  /** The group has ended. This process ends after the watchdog: in a container, nobody else may reap it. */
+  /** The command has ended. This process ends after the watchdog: in a container, nobody else may reap it. */
   dismiss(): void {
     this.#order('done');
     this.#orders.end();
@@ -46,22 +46,26 @@ export class Watchdog {
     setTimeout(() => this.#abandon(), longestEndMs).unref();
   }
 
-  /** Somebody has stopped it. Its timer must not end a later group with the same number. */
+  /** Somebody has stopped it. Its timer must not end a later session with the same number. */
   #abandon(): void {
-    const { pid, exitCode, signalCode } = this.#shell;
-    // The number of a shell that has ended may belong to another group.
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch {
-      // It has just ended.
-    }
+    const { pid } = this;
+    if (pid === undefined) return;
+    send(-pid, 'SIGKILL');
     this.#orders.destroy();
     this.#shell.unref();
   }
 
+  /** Continues the shell, too: somebody may have stopped it, and its timer for the time before would end the command. */
   #order(line: string): void {
     this.#orders.write(`${line}\n`);
+    const { pid } = this;
+    if (pid !== undefined) send(pid, 'SIGCONT');
+  }
+
+  /** Undefined if the shell has ended: then its number may belong to another process. */
+  private get pid(): number | undefined {
+    const { pid, exitCode, signalCode } = this.#shell;
+    return exitCode === null && signalCode === null ? pid : undefined;
   }
 }
 
@@ -69,40 +73,111 @@ const pollMs = 100;
 const longestEndMs = 2_000;
 
 /**
+ * The kernel continues the watchdog when this process ends: somebody may have stopped it. The `setpriv` of util-linux can
+ * ask for that, on Linux; the one of BusyBox cannot.
+ */
+const begin = `
+setpriv --pdeathsig CONT true && exec setpriv --pdeathsig CONT /bin/sh -c "$1" watchdog
+eval "$1"
+`;
+
+/**
  * Each timer is a subshell with a `sleep`. ALRM ends both, so that no `sleep` outlives the watchdog. The signals of
- * terminals and operators are ignored: the watchdog ends when its job is done. The second argument of `group` counts
+ * terminals and operators are ignored: the watchdog ends when its job is done. The first argument of `guard` counts
  * pauses of `pollMs`.
+ *
+ * `find_groups` does what `withDescendants` of command-session.ts does: the groups with a process that runs, of the
+ * session, of the descendants, and of their sessions. It uses no program but the shell, because a container may have no
+ * `ps` and no `awk`.
  */
 const script = `
 trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU
-group= pauses=0 timer=
+session= scope= pauses=0 timer= sessions= groups=
+find_groups() {
+  table=
+  for stat in /proc/[0-9]*/stat; do
+    last=
+    while IFS= read -r line; do last=$line; done < "$stat"
+    set -- \${last##*) }
+    stat=\${stat%/stat}
+    [ $# -lt 18 ] || table="$table \${stat#/proc/} $1 $2 $3 $4 \${18}"
+  done
+  inside=" $session $sessions " members=' ' before=
+  until [ "$members" = "$before" ]; do
+    before=$members sessions= groups=
+    set -- $table
+    while [ $# -ge 6 ]; do
+      case "$inside|$members" in
+        *" $5 "*'|'* | *'|'*" $3 "*)
+          inside="$inside$5 " sessions="$sessions $5"
+          case "$members" in *" $1 "*) ;; *) members="$members$1 " ;; esac
+          case "$2$6 $groups " in
+            Z0' '* | Z1' '* | X* | *" -$4 "*) ;;
+            *) groups="$groups -$4" ;;
+          esac
+      esac
+      shift 6
+    done
+  done
+}
+send() {
+  if [ -z "$scope" ]; then
+    kill -s "$1" -- "-$session" $groups
+  elif [ "$1" != KILL ] || ! echo 1 > "$scope/cgroup.kill"; then
+    for procs in "$scope/cgroup.procs" "$scope"/*/cgroup.procs "$scope"/*/*/cgroup.procs; do
+      while read -r pid; do kill -s "$1" "$pid"; done < "$procs"
+    done
+  fi
+}
+runs() {
+  if [ -n "$scope" ]; then
+    while read -r key value; do [ "$key$value" != populated1 ] || return 0; done < "$scope/cgroup.events"
+    return 1
+  fi
+  find_groups
+  [ -n "$groups" ] || { [ -z "$table" ] && kill -s 0 -- "-$session"; }
+}
+kill_all() {
+  [ -n "$scope" ] || kill -s STOP -- "-$session"
+  runs
+  send KILL
+  tries=100
+  while { runs || runs; } && [ "$tries" -gt 0 ]; do # one look can miss a process that has just been created
+    send KILL
+    sleep 0.02
+    tries=$((tries - 1))
+  done
+}
 stop_timer() {
-  [ -z "$timer" ] || { kill -s ALRM "$timer"; wait "$timer"; }
+  [ -z "$timer" ] || { kill -s ALRM "$timer"; kill -s CONT "$timer"; wait "$timer"; }
   timer=
 }
-while read -r order first second; do
+while read -r order first second third; do
   case $order in
-    group) group=$first pauses=$second ;;
+    guard) pauses=$first session=$second scope=$third ;;
     kill-in)
       stop_timer
       (
         nap=
         trap 'kill -s KILL $nap; exit' ALRM
         sleep "$first" & nap=$!
-        wait "$nap" && kill -s KILL -- "-$group"
+        wait "$nap" && kill_all
       ) &
       timer=$!
       ;;
     done) stop_timer; exit ;;
   esac
 done
-[ -n "$group" ] || exit
-kill -s TERM -- "-$group"
-kill -s CONT -- "-$group"
-while [ "$pauses" -gt 0 ] && kill -s 0 -- "-$group"; do
+[ -n "$session" ] || exit
+kill -s CONT -- "-$$"
+runs
+send TERM
+send CONT
+while [ "$pauses" -gt 0 ] && { kill -s 0 -- "-$session" || runs; }; do
   sleep 0.1
   pauses=$((pauses - 1))
 done
-kill -s KILL -- "-$group"
+kill_all
 stop_timer
+[ -z "$scope" ] || rmdir "$scope"/*/* "$scope"/* "$scope"
 `;

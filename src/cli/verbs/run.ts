@@ -5,9 +5,9 @@ export const run = defineVerb({
   name: 'run',
   summary: 'run a command while holding a lock',
   description: [
-    'Waits for the lock at PATH, runs the command, and releases the lock when the command and every process of its process group have ended. The exit code is the command’s own.',
-    'The command gets the standard input, output and error of zklock, and a session and process group of its own. INT, TERM, HUP, QUIT, USR1, USR2 and WINCH are passed on to that group. A signal during the wait gives up the place in the queue.',
-    'If the connection to ZooKeeper fails, the group gets TERM, and after the time of --grace KILL, so that it is dead before any other client can be granted the lock. Then the exit code is 79.',
+    'Waits for the lock at PATH, runs the command, and releases the lock when the command and every process of its session have ended. The exit code is the command’s own.',
+    'The command gets the standard input, output and error of zklock, and a session of its own. INT, TERM, HUP, QUIT, USR1, USR2 and WINCH are passed on to all processes of that session. A signal during the wait gives up the place in the queue.',
+    'If the connection to ZooKeeper fails, the session and its descendants get TERM, and after the time of --grace KILL, so that they are dead before any other client can be granted the lock. Then the exit code is 79.',
   ],
   operands: [{ name: 'PATH', summary: 'the lock’s znode, such as /locks/nightly' }],
   command: 'CMD ARG…',

@@ -1,28 +1,27 @@
 import { expect } from 'chai';
 import type { InterProcessMutex } from '../../../src/index.ts';
-import type { ProcessGroup } from '../../../src/cli/run/process-group.ts';
 
 /** The smallest margins of this run, by fault; printed after the last test. */
 const margins = new Map<string, number[]>();
 
 /**
- * Waits for the next grant of the lock, and fails unless every process of the group had ended before. The end of the
- * group is looked for all the time, and once more when this process learns of the grant: if a busy machine has held it
+ * Waits for the next grant of the lock, and fails unless every process of the command had ended before. The end of the
+ * command is looked for all the time, and once more when this process learns of the grant: if a busy machine has held it
  * up, it learns of both at once.
  */
 export async function diesBeforeTheNextGrant(
   fault: string,
-  group: ProcessGroup,
+  command: { readonly isAlive: boolean },
   granted: Promise<unknown>,
 ): Promise<void> {
   let grantedAt: number | undefined;
   let diedAt: number | undefined;
   const grant = granted.then(() => {
     grantedAt = performance.now();
-    if (!group.isAlive) diedAt ??= grantedAt;
+    if (!command.isAlive) diedAt ??= grantedAt;
   });
   while (diedAt === undefined && grantedAt === undefined) {
-    if (!group.isAlive) diedAt = performance.now();
+    if (!command.isAlive) diedAt = performance.now();
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   await grant;

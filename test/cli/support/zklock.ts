@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ProcessGroup } from '../../../src/cli/run/process-group.ts';
+import { CommandSession } from '../../../src/cli/run/command-session.ts';
 import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
 
 const built: readonly string[] = [fileURLToPath(new URL('../../../bin/zklock.cjs', import.meta.url))];
@@ -83,9 +83,9 @@ export class Zklock implements AsyncDisposable {
     while (!this.stdout.includes(text)) await this.#more(JSON.stringify(text));
   }
 
-  /** The process group of the command. Needs `--json`. */
-  async group(): Promise<ProcessGroup> {
-    return new ProcessGroup((await this.tells('started'))['group'] as number);
+  /** The session of the command. Needs `--json`. */
+  async session(): Promise<CommandSession> {
+    return new CommandSession((await this.tells('started'))['session'] as number);
   }
 
   /** Resolves with the exit code: 128 + n if a signal ended `zklock` itself. */
@@ -105,7 +105,7 @@ export class Zklock implements AsyncDisposable {
     if (this.#hasEnded) return;
     this.#process.kill('SIGKILL');
     const started = this.events.find(({ event }) => event === 'started');
-    if (started) new ProcessGroup(started['group'] as number).signal('SIGKILL');
+    if (started) new CommandSession(started['session'] as number).signal('SIGKILL');
   }
 
   async #more(what: string): Promise<void> {

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RunEvent } from '../../../src/cli/run/report.ts';
 import { SupervisedJob, type Supervision } from '../../../src/cli/run/supervised-job.ts';
+import type { Hold } from '../../../src/mutex/hold.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { until } from '../../../lab/until.ts';
 
@@ -33,6 +34,18 @@ describe('the job of zklock run', function () {
       ask(run);
       expect(await outcome).to.deep.equal({ is: 'ended', exitCode: 3 });
     });
+
+  it('names a daemon that runs on after a loss', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const file = join(folder, 'daemon');
+    const events: RunEvent[] = [];
+    const daemon = `setsid -f sh -c 'echo $$ > ${file}; exec sleep 1000' > /dev/null 2>&1; while [ ! -s ${file} ]; do sleep 0.05; done`;
+    const { job } = supervised(['sh', '-c', daemon], (event) => events.push(event), { path: folder, isValid: false });
+    expect(await job.run()).to.include({ is: 'lost' });
+    const pid = Number(readFileSync(file, 'utf8'));
+    process.kill(pid, 'SIGKILL');
+    expect(events.at(-1)).to.deep.equal({ event: 'left', processes: [pid] });
+  });
 });
 
 interface Run {
@@ -40,17 +53,18 @@ interface Run {
   readonly pass: (signal: NodeJS.Signals) => void;
 }
 
-function supervised(command: readonly string[], tell: (event: RunEvent) => void): Run {
+function supervised(command: readonly string[], tell: (event: RunEvent) => void, hold: Partial<Hold> = {}): Run {
   let passTo: (signal: NodeJS.Signals) => void = () => undefined;
-  const hold = {
+  const held = {
     path: '/locks/a/_c_x-lock-0000000000',
     fencingToken: 1n,
     signal: new AbortController().signal,
     remainingMs: 600_000,
     isValid: true,
+    ...hold,
   };
   const job = new SupervisedJob({
-    hold,
+    hold: held,
     plan: { path: '/locks/a', command },
     times: { graceMs: 1_000, marginMs: 500 },
     sessionTimeoutMs: 600_000,
