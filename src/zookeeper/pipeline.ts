@@ -61,9 +61,14 @@ export class Pipeline implements LinkUser {
     return this.#unanswered.map(({ call }) => call.operation.name);
   }
 
+  /** The number of requests that may be in flight. */
+  get #size(): number {
+    return this.#options.traits.isCareful ? 1 : this.#window.size;
+  }
+
   /** The number of requests that may be sent now. */
   get room(): number {
-    return this.#unsent.isEmpty ? Math.max(0, this.#window.size - this.#unanswered.length) : 0;
+    return this.#unsent.isEmpty ? Math.max(0, this.#size - this.#unanswered.length) : 0;
   }
 
   /**
@@ -79,7 +84,7 @@ export class Pipeline implements LinkUser {
   send(call: Call): void {
     const lack = this.#options.traits.whyNotToSend(call.operation.name, this.link.server);
     if (lack) this.#refuse(call, lack.asAnswer(call.operation.path));
-    else if (!this.#unsent.isEmpty || this.#unanswered.length >= this.#window.size) this.#unsent.add(call);
+    else if (!this.#unsent.isEmpty || this.#unanswered.length >= this.#size) this.#unsent.add(call);
     else this.#send(call);
   }
 
@@ -186,7 +191,7 @@ export class Pipeline implements LinkUser {
   }
 
   #fillWindow(): void {
-    while (this.#unanswered.length < this.#window.size) {
+    while (this.#unanswered.length < this.#size) {
       const call = this.#unsent.next();
       if (call === undefined) return;
       this.#send(call);

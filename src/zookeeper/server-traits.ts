@@ -10,6 +10,9 @@ export class ServerTraits {
   #suspect: { readonly operation: string; readonly ends: readonly UnknownRequestError[] } | undefined;
   readonly #fatal = new Map<string, Fatal>();
   readonly #answered = new Set<string>();
+  /** The connections that ended, one after another, with several suspects. */
+  #ambiguousEnds = 0;
+  #answersSince = 0;
   #otherSessions = 0;
   /** True if a connection was answered with another session than the one that was to be resumed. */
   forgetsSessions = false;
@@ -26,6 +29,11 @@ export class ServerTraits {
    * without transactions no session can prove that it lives.
    */
   endedAt(operations: readonly string[], server: string, said: UnknownRequestError | undefined): Lack | undefined {
+    if (!said && this.#isAmbiguous(operations)) {
+      this.#ambiguousEnds += 1;
+      this.#answersSince = 0;
+      return undefined;
+    }
     const unknown = operations.filter((each) => !this.#answered.has(each));
     const operation =
       said?.operation ?? unknown.find((each) => oftenMissing.has(each)) ?? unknown.at(-1) ?? operations[0];
@@ -38,12 +46,32 @@ export class ServerTraits {
     this.#suspect = { operation, ends };
     if (ends.length < enoughTimes) return undefined;
     this.#suspect = { operation, ends: ends.slice(1) };
+    this.#ambiguousEnds = 0;
     const before = this.#fatal.get(operation);
     const pauseMs = before ? Math.min(before.pauseMs * 2, longestPauseMs) : firstPauseMs;
     const byServer = new Map(before?.byServer);
     for (const end of ends) byServer.set(end.server, end);
     this.#fatal.set(operation, { until: this.#now() + pauseMs, pauseMs, byServer });
     return { why, isNews: !before };
+  }
+
+  /**
+   * True if requests are to be sent one by one: connections have ended while several were in flight that servers had
+   * answered before. The next end shows which of them it is.
+   */
+  get isCareful(): boolean {
+    return this.#ambiguousEnds >= fewEnds;
+  }
+
+  /** A proof that servers have answered is not suspected beside another request, nor is another beside a newcomer. */
+  #isAmbiguous(operations: readonly string[]): boolean {
+    const isKnown = (each: string): boolean => this.#answered.has(each);
+    const suspects = operations.filter((each) => !proofs.has(each) || !isKnown(each));
+    return (
+      suspects.length > 1 &&
+      suspects.some(isKnown) &&
+      !suspects.some((each) => oftenMissing.has(each) && !isKnown(each))
+    );
   }
 
   /** The server granted no session: it stopped or broke down, which ended its connections too. */
@@ -55,6 +83,7 @@ export class ServerTraits {
   answered(operation: string): void {
     if (this.#suspect?.operation === operation) this.#suspect = undefined;
     this.#answered.add(operation);
+    if (this.#ambiguousEnds > 0 && (this.#answersSince += 1) >= enoughAnswers) this.#ambiguousEnds = 0;
     if (this.#fatal.size > 0) this.#fatal.delete(operation);
   }
 
@@ -64,7 +93,12 @@ export class ServerTraits {
    */
   whyNotToSend(operation: string, server: string): UnknownRequestError | undefined {
     const fatal = this.#fatal.size > 0 ? this.#fatal.get(operation) : undefined;
-    return fatal !== undefined && this.#now() < fatal.until ? fatal.byServer.get(server) : undefined;
+    if (fatal === undefined) return undefined;
+    if (this.#now() < fatal.until) return fatal.byServer.get(server);
+    // Tried again, alone, so that one end of a connection is enough.
+    this.#ambiguousEnds = fewEnds;
+    this.#answersSince = 0;
+    return undefined;
   }
 
   /** A server resumed the session. */
@@ -113,6 +147,11 @@ const oftenMissing: ReadonlySet<string> = new Set([
   'getEphemerals',
 ]);
 
+const proofs: ReadonlySet<string> = new Set(['multi', 'sync']);
+
+const fewEnds = 2;
+/** After so many answers on one connection, the servers know what they are asked. */
+const enoughAnswers = 64;
 const usualTimes = 3;
 const firstPauseMs = 10_000;
 const longestPauseMs = 600_000;

@@ -143,4 +143,18 @@ export const mutants = [
     replace: 'Math.min(longestPauseMs, this.#options.timeoutMs())',
     tests: tests('behaviour/field/throttled', 'to four of five requests: a hold stays'),
   },
+  {
+    name: 'requests are never sent one by one',
+    file: 'src/zookeeper/server-traits.ts',
+    find: 'return this.#ambiguousEnds >= fewEnds;',
+    replace: 'return this.#ambiguousEnds < 0;',
+    tests: tests('behaviour/field/lost-with-it', 'no other request is blamed'),
+  },
+  {
+    name: 'an operation that ends connections is tried again among others',
+    file: 'src/zookeeper/server-traits.ts',
+    find: 'this.#ambiguousEnds = fewEnds;',
+    replace: '',
+    tests: tests('behaviour/field/lost-with-it', 'no other request is blamed'),
+  },
 ];
