@@ -3,9 +3,9 @@ import type { Frame, ZkProxy } from './zk-proxy.ts';
 
 /**
  * From now on this proxy's server still shows a znode that is deleted, as a follower does that has lost a transaction. A
- * client must have read the znode's data, and the list that it stands in, through the proxy.
+ * client must have read the znode's data through the proxy. Returns a function that ends it.
  */
-export function showPhantom(proxy: ZkProxy, path: string): void {
+export function showPhantom(proxy: ZkProxy, path: string): () => void {
   const slash = path.lastIndexOf('/');
   const read = proxy.frames.findLast(
     (frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === path,
@@ -13,7 +13,7 @@ export function showPhantom(proxy: ZkProxy, path: string): void {
   if (read === undefined) throw new Error(`Nobody has read ${path} through this proxy`);
   const data = read.body.subarray(headerBytes);
   const stat = data.subarray(data.length - statBytes);
-  proxy.on((frame) => {
+  return proxy.on((frame) => {
     if (frame.from !== 'server') return undefined;
     if (frame.op === 'watch') return frame.path === path ? 'drop' : undefined;
     if (frame.op === 'getData' && frame.path === path && frame.err !== 0) return answer(frame, data);

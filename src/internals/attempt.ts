@@ -89,14 +89,7 @@ export class Attempt {
       return this.#waitBy(
         stop,
         isNext ? node.session.keepProven(node) : undefined,
-        isNext
-          ? seekPhantoms(
-              node.session,
-              node.tools,
-              () => [predecessor],
-              () => waiter.wake('recheck'),
-            )
-          : undefined,
+        isNext ? seekPhantoms(node.session, node.tools, [predecessor], () => waiter.wake('recheck')) : undefined,
         this.#watchLockData(lockData, waiter),
       );
     });

@@ -15,7 +15,7 @@ import { fitting, MisfitError, ownCreation } from './own-creation.js';
 import type { QueueKind } from './queue-view.js';
 import { SelfWatch, type Watched } from './self-watch.js';
 import { sessionPause } from './session-pause.js';
-import { removeStrays, resembles, type LostZnode } from './strays.js';
+import { removeStray, resembles, type LostZnode } from './strays.js';
 
 /**
  * One znode of this client, from its create until it is gone or its session has ended. The node knows the znode by its
@@ -167,13 +167,14 @@ export class LockNode implements Watched {
    * to this session.
    */
   async find(): Promise<boolean> {
-    const lost = this.#lost(this.#uuid);
+    const lost = this.#lost(this.#uuid, this.#state === contradicted ? 'anywhere' : 'alike');
     const { names, created } = await findCreated(this.session, lost.parent, lost.uuid);
     if (created) {
       this.#siblings.newest.forget(lost.parent);
       this.#appeared(created.path, created.stat.czxid);
     } else {
-      if (lost.isElsewhere || names.some((name) => resembles(join(lost.parent, name), lost.asked))) this.#search(lost);
+      const mayBeThere = (name: string): boolean => resembles(join(lost.parent, name), lost.asked);
+      if (lost.stands === 'anywhere' || names.some(mayBeThere)) removeStray(this.session, lost);
       this.markDeleted();
     }
     this.tools.report.background({ type: 'create-searched', path: lost.asked, found: created !== undefined });
@@ -183,22 +184,19 @@ export class LockNode implements Watched {
 
   /** The servers say that the znode is gone, without an event. It may stand under another name than this client knows. */
   vanished(): void {
-    const lost = this.isThere ? this.#lost(uuidOf(this.name) ?? '') : undefined;
+    const uuid = uuidOf(this.name);
+    const lost = uuid === undefined ? undefined : this.#lost(uuid, 'same-uuid');
     this.markDeleted();
-    if (lost) this.#search(lost);
+    if (lost) removeStray(this.session, lost);
   }
 
-  #search(lost: LostZnode): void {
-    void inNoContext(() => removeStrays(this.session, lost));
-  }
-
-  #lost(uuid: string): LostZnode {
+  #lost(uuid: string, stands: LostZnode['stands']): LostZnode {
     const { path: parent, kind, tools } = this.#place;
     return {
       parent,
       asked: join(parent, protectedPrefix(uuid, kind.lockName)),
       uuid,
-      isElsewhere: this.#state === contradicted,
+      stands,
       isOfOther: (path) => this.#siblings.has(path),
       tools,
     };
@@ -316,6 +314,7 @@ export class LockNode implements Watched {
   }
 
   async #handOverTo(next: LockNode): Promise<void> {
+    let mayBeDeleted = false;
     try {
       const { value } = await this.session.request(multi(checkExists(next.path), remove(this.path)));
       const [ofNext, ofThis] = value.is === 'done' ? [] : value.errors;
@@ -324,11 +323,13 @@ export class LockNode implements Watched {
       else if (ofThis?.is('NO_NODE')) this.vanished();
     } catch {
       // `#deleteUntilGone` tries again, as after any other failed delete.
+      mayBeDeleted = true;
     }
-    await this.#deleteUntilGone();
+    await this.#deleteUntilGone(mayBeDeleted);
   }
 
-  async #deleteUntilGone(): Promise<void> {
+  /** @param mayBeDeleted true if a request to delete the znode was sent, and not answered */
+  async #deleteUntilGone(mayBeDeleted = false): Promise<void> {
     for (let tries = 0; this.#mayBeThere(); tries += 1) {
       try {
         if (this.#state.at === 'unknown') await this.find();
@@ -336,9 +337,12 @@ export class LockNode implements Watched {
         await this.session.request(remove(this.path));
         this.markDeleted();
       } catch (error) {
-        if (isZooKeeperError(error, 'NO_NODE')) this.vanished();
-        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.session.whenConnected();
-        else if (this.#mayBeThere()) await this.#pause(tries, error);
+        if (isZooKeeperError(error, 'NO_NODE') && mayBeDeleted) this.markDeleted();
+        else if (isZooKeeperError(error, 'NO_NODE')) this.vanished();
+        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) {
+          mayBeDeleted = true;
+          await this.session.whenConnected();
+        } else if (this.#mayBeThere()) await this.#pause(tries, error);
       }
     }
     this.#end(isOnServers(this.#state) ? left : gone);
@@ -428,7 +432,7 @@ const left: Gone = { at: 'gone', isLeft: true };
 /** The parts of the client that a znode needs. */
 export interface NodeTools {
   readonly report: Pick<ClientReport, 'warn' | 'background' | 'onServers'>;
-  readonly clock: Pick<Clock, 'after' | 'now' | 'wall'>;
+  readonly clock: Pick<Clock, 'after' | 'afterPoll' | 'now' | 'wall'>;
   readonly chance: Pick<Chance, 'uuid'>;
 }
 

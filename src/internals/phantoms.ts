@@ -5,55 +5,138 @@ import { check, exists } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 
 /**
- * Asks the quorum, after each session timeout of waiting, whether the znodes that the waiter waits for exist. A follower
+ * Asks the quorum, after each session timeout of waiting, whether the znodes that a waiter waits for exist. A follower
  * that has lost transactions goes on showing a znode that all other servers have deleted (ZOOKEEPER-4837,
  * ZOOKEEPER-5010), and its waiters would wait without a word. A znode that only this server shows makes the session
  * attach to another server, which reports the deletion.
  *
- * @param paths returns the znodes, at most a hundred of which are asked for
+ * @param paths the znodes, at most a hundred of which are asked for
  * @param recheck called at another server, or if this server does not show the znode either and has not told its deletion
  * @returns a function that ends the questions
  */
 export function seekPhantoms(
   session: Session,
   tools: PhantomTools,
-  paths: () => readonly string[],
+  paths: readonly string[],
   recheck: () => void,
 ): () => void {
-  let cancel: CancelTimer = () => {};
-  let isOver = false;
-  const look = async (): Promise<void> => {
-    const found = await phantomAmong(session, paths().slice(0, mostPaths)).catch(unknownYet);
-    if (isOver) return;
-    if (found?.is === 'phantom') {
-      const { report } = tools;
-      report.warn(`${phantomText(session, report.onServers(found.path))}. Connecting to another server`, undefined);
-      // A watch on a list of children does not tell of deletions that the wrong server should have shown before.
-      session.attachElsewhere(() => isOver || recheck());
-    } else if (found?.is === 'gone') recheck();
-    wait();
-  };
-  const wait = (): void => {
-    cancel = tools.clock.after(session.timeoutMs, () => void inNoContext(look));
-  };
-  wait();
-  return () => {
-    isOver = true;
-    cancel();
-  };
+  return session.companions.of(PhantomSeeker).add(paths.slice(0, mostPaths), recheck, tools);
+}
+
+/** The questions of all waiters of one session: one for each znode, however many wait for it. */
+class PhantomSeeker {
+  readonly #session: Session;
+  /** In the order in which the questions are due. */
+  readonly #places = new Map<string, Place>();
+  #cancel: CancelTimer | undefined;
+  /** The last phantoms that the log has named, with their servers. A waiter that looks again is a new one. */
+  readonly #told = new RecentKeys();
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  add(paths: readonly string[], recheck: () => void, tools: PhantomTools): () => void {
+    const dueAt = tools.clock.now() + this.#session.timeoutMs;
+    for (const path of paths) {
+      const place = this.#places.get(path) ?? { path, dueAt, tools, waiters: new Set() };
+      this.#places.set(path, place);
+      place.waiters.add(recheck);
+    }
+    this.#schedule();
+    return () => {
+      for (const path of paths) {
+        const place = this.#places.get(path);
+        if (place?.waiters.delete(recheck) && place.waiters.size === 0) this.#places.delete(path);
+      }
+      if (this.#places.size === 0) {
+        this.#cancel?.();
+        this.#cancel = undefined;
+      }
+    };
+  }
+
+  #schedule(): void {
+    const [first] = this.#places.values();
+    if (this.#cancel || !first) return;
+    const { clock } = first.tools;
+    this.#cancel = inNoContext(() =>
+      clock.after(Math.max(0, first.dueAt - clock.now()), () => {
+        this.#cancel = undefined;
+        void this.#askDue(clock.now());
+        this.#schedule();
+      }),
+    );
+  }
+
+  async #askDue(now: number): Promise<void> {
+    const { timeoutMs } = this.#session;
+    const due = [...this.#places.values()].filter(({ dueAt }) => dueAt <= now + timeoutMs / 8).slice(0, mostPaths);
+    for (const place of due) {
+      this.#places.delete(place.path);
+      this.#places.set(place.path, { ...place, dueAt: now + timeoutMs });
+    }
+    let left = due.map(({ path }) => path);
+    while (left.length > 0) {
+      const found = await phantomAmong(this.#session, left).catch(unknownYet);
+      if (!found) return;
+      this.#found(found);
+      left = left.slice(left.indexOf(found.path) + 1);
+    }
+  }
+
+  #found({ is, path }: Missing): void {
+    const place = this.#places.get(path);
+    if (!place) return;
+    const recheck = (): void => [...place.waiters].forEach((each) => each());
+    if (is === 'gone') {
+      recheck();
+      return;
+    }
+    const { server } = this.#session.connection;
+    const { report } = place.tools;
+    if (this.#told.isNew(`${server} ${path}`))
+      report.warn(
+        `${phantomText(this.#session, report.onServers(path))}. Connecting to another server if there is one`,
+        undefined,
+      );
+    // A watch on a list of children does not tell of deletions that the wrong server should have shown before.
+    this.#session.attachElsewhere(recheck);
+  }
+}
+
+class RecentKeys {
+  readonly #keys = new Set<string>();
+
+  /** Remembers the key. Returns false if it was one of the last ones. */
+  isNew(key: string): boolean {
+    if (this.#keys.has(key)) return false;
+    if (this.#keys.size >= mostPaths) this.#keys.clear();
+    this.#keys.add(key);
+    return true;
+  }
+}
+
+/** One znode that is waited for. Times in monotonic milliseconds. */
+interface Place {
+  readonly path: string;
+  readonly dueAt: number;
+  readonly tools: PhantomTools;
+  readonly waiters: Set<() => void>;
 }
 
 export interface PhantomTools {
   readonly report: Pick<ClientReport, 'warn' | 'onServers'>;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'after' | 'now'>;
+}
+
+interface Missing {
+  readonly is: 'phantom' | 'gone';
+  readonly path: string;
 }
 
 /** The first of the znodes that the quorum does not have; `phantom` if this server shows it all the same. */
-export async function phantomAmong(
-  session: Session,
-  paths: readonly string[],
-): Promise<{ readonly is: 'phantom' | 'gone'; readonly path: string } | undefined> {
-  if (paths.length === 0) return undefined;
+export async function phantomAmong(session: Session, paths: readonly string[]): Promise<Missing | undefined> {
   const { value } = await session.request(check(paths));
   if (value.is === 'done') return undefined;
   const path = paths[value.errors.findIndex((error) => error?.is('NO_NODE'))];

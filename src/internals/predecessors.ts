@@ -145,7 +145,7 @@ export class Predecessors {
     this.#stopSeeking ??= seekPhantoms(
       this.#session,
       this.#node.tools,
-      () => this.#left.map(({ path }) => path),
+      this.#left.map(({ path }) => path),
       () => this.#waiter?.wake('recheck'),
     );
   }

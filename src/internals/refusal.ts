@@ -23,7 +23,7 @@ export function znodeDeleted(path: string): RequestFailedError {
   return new RequestFailedError(
     `The lock ${path} cannot be acquired`,
     cause,
-    'another client deleted the znode of this waiter, and the retryPolicy allows no further try',
+    'the znode of this waiter is not in the queue, because another client deleted it or its create was changed on the way, and the retryPolicy allows no further try',
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ClientReport } from '../client/client-report.js';
 import { uuidOf } from '../driver/names.js';
 import type { Clock } from '../support/clock.js';
+import { inNoContext } from '../support/no-context.js';
 import { absolute, checkServers, exists, getChildren, getEphemerals, remove } from '../zookeeper/operations.js';
 import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
@@ -8,32 +9,12 @@ import { isZooKeeperError, whenNoNode } from '../zookeeper/zookeeper-error.js';
 import { sessionPause } from './session-pause.js';
 
 /**
- * Deletes the znode that a create made under another name than the one that was asked for, or whose name is not the one
- * in the answer. A network device or a broken memory that changes one bit is enough, and the znode would block the lock
- * until the session ends. Resolves when it is gone, or when the session has ended. Never rejects.
+ * Deletes, in the background, the znode that a create made under another name than the one that was asked for, or whose
+ * name is not the one in the answer. A network device or a broken memory that changes one bit is enough, and the znode
+ * would block the lock until the session ends.
  */
-export async function removeStrays(session: Session, lost: LostZnode): Promise<void> {
-  const { clock, report } = lost.tools;
-  for (let tries = 0; await session.whenConnected(); tries += 1) {
-    try {
-      for (const path of await straysOf(session, lost, lost.isElsewhere && session.isResumed && tries < triesOfAll)) {
-        report.warn(
-          `${path} was created by a request that asked for ${report.onServers(lost.asked)}; deleting it`,
-          undefined,
-        );
-        await session.request(absolute(remove(path))).catch(whenNoNode(undefined));
-      }
-      return;
-    } catch (error) {
-      if (session.isEnded) return;
-      if (isZooKeeperError(error, 'CONNECTION_LOSS')) continue;
-      report.warn(
-        `A znode that ${report.onServers(lost.asked)} may have become could not be deleted; trying again`,
-        error,
-      );
-      await sessionPause(session, clock, tries);
-    }
-  }
+export function removeStray(session: Session, lost: LostZnode): void {
+  session.companions.of(StraySearches).add(lost);
 }
 
 /** A create whose znode this client does not know. */
@@ -42,36 +23,106 @@ export interface LostZnode {
   /** The path that was asked for, without the number. It ends in the uuid and the lock's name. */
   readonly asked: string;
   readonly uuid: string;
-  /** True if the answer contradicts the request: the znode may stand anywhere. False if it stands under its parent. */
-  readonly isElsewhere: boolean;
+  /**
+   * Where the znode may stand. `same-uuid`: under its parent, with its uuid. `alike`: under its parent, with another name.
+   * `anywhere`: the answer contradicts the request.
+   */
+  readonly stands: 'same-uuid' | 'alike' | 'anywhere';
   /** True if the znode belongs to another create of this session. */
   readonly isOfOther: (path: string) => boolean;
   readonly tools: {
     readonly report: Pick<ClientReport, 'warn' | 'onServers'>;
-    readonly clock: Pick<Clock, 'after'>;
+    readonly clock: Pick<Clock, 'after' | 'afterPoll'>;
   };
 }
 
+/** All were lost under one parent. */
+type Lost = readonly [LostZnode, ...LostZnode[]];
+
+/** The searches of one session: one at a time under each parent, for all znodes that were lost there until it begins. */
+class StraySearches {
+  readonly #session: Session;
+  readonly #lost = new Map<string, [LostZnode, ...LostZnode[]]>();
+  readonly #searched = new Set<string>();
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  add(lost: LostZnode): void {
+    const { parent, tools } = lost;
+    const others = this.#lost.get(parent);
+    if (others) others.push(lost);
+    else this.#lost.set(parent, [lost]);
+    if (this.#searched.has(parent)) return;
+    this.#searched.add(parent);
+    // One turn later, because many requests may be refused in one packet.
+    inNoContext(() => tools.clock.afterPoll(() => void this.#searchAll(parent)));
+  }
+
+  async #searchAll(parent: string): Promise<void> {
+    for (let lost = this.#lost.get(parent); lost; lost = this.#lost.get(parent)) {
+      this.#lost.delete(parent);
+      await search(this.#session, lost);
+    }
+    this.#searched.delete(parent);
+  }
+}
+
+/** Resolves when none of the znodes exists, when they cannot be looked for, or when the session has ended. */
+async function search(session: Session, lost: Lost): Promise<void> {
+  const [{ asked, tools } = lost[0]] = lost as readonly [LostZnode];
+  const { clock, report } = tools;
+  let found: readonly string[] | undefined;
+  for (let tries = 0; await session.whenConnected(); tries += 1) {
+    try {
+      found = await straysOf(session, lost, tries < triesOfAll);
+      for (const path of found) {
+        report.warn(
+          `${path} was created by a request that asked for ${report.onServers(asked)}; deleting it`,
+          undefined,
+        );
+        await session.request(absolute(remove(path))).catch(whenNoNode(undefined));
+      }
+      return;
+    } catch (error) {
+      if (session.isEnded) return;
+      if (isZooKeeperError(error, 'CONNECTION_LOSS')) continue;
+      if (found === undefined) {
+        report.warn(`What a create of ${report.onServers(asked)} made cannot be looked for`, error);
+        return;
+      }
+      if (tries === 0) report.warn(`${found.join(', ')} cannot be deleted; trying again`, error);
+      await sessionPause(session, clock, tries);
+    }
+  }
+}
+
 /** The servers' paths of the znodes, read behind an answered quorum write. */
-async function straysOf(session: Session, lost: LostZnode, asksAll: boolean): Promise<string[]> {
-  const { asked, uuid, tools } = lost;
-  const [parent, prefix] = [tools.report.onServers(lost.parent), tools.report.onServers(asked)];
+async function straysOf(session: Session, lost: Lost, mayAskAll: boolean): Promise<string[]> {
+  const [{ parent: below, tools }] = lost;
+  const parent = tools.report.onServers(below);
   const { wasPostponed } = await session.request(checkServers());
   if (wasPostponed) await session.request(checkServers());
   const names = (await session.find(absolute(getChildren(parent)))) ?? [];
-  const inQueue = names.map((name) => join(parent, name)).filter((path) => resembles(path, prefix));
-  const strays = new Set<string>();
-  for (const path of inQueue) {
-    const stat = await session.find(absolute(exists(path)));
-    if (stat?.ephemeralOwner === session.id || (stat && path.includes(uuid))) strays.add(path);
-  }
-  const chrootLength = prefix.length - asked.length;
+  const uuids = new Set(lost.map(({ uuid }) => uuid));
+  const strays = new Set(names.filter((name) => isOneOf(uuids, uuidOf(name))).map((name) => join(parent, name)));
+  const prefixOf = ({ asked }: LostZnode): string => tools.report.onServers(asked);
+  for (const each of lost.filter(({ stands }) => stands !== 'same-uuid'))
+    for (const path of names.map((name) => join(parent, name)).filter((path) => resembles(path, prefixOf(each)))) {
+      const stat = await session.find(absolute(exists(path)));
+      if (stat?.ephemeralOwner === session.id) strays.add(path);
+    }
+  const elsewhere = lost.filter(({ stands }) => stands === 'anywhere');
   // Some servers do not know the request. Then only the lock's own znode is searched.
+  const asksAll = elsewhere.length > 0 && mayAskAll && session.isResumed;
   const owned = asksAll ? await session.request(getEphemerals()).then(({ value }) => value, unlessLost) : [];
-  for (const path of owned) {
-    const isInQueue = isProtectedIn(parent, path);
-    if ((isInQueue && !lost.isOfOther(path.slice(chrootLength))) || resembles(path, prefix)) strays.add(path);
-  }
+  for (const path of owned)
+    for (const each of elsewhere) {
+      const chrootLength = prefixOf(each).length - each.asked.length;
+      const isOthers = !isProtectedIn(parent, path) || each.isOfOther(path.slice(chrootLength));
+      if (!isOthers || resembles(path, prefixOf(each))) strays.add(path);
+    }
   return [...strays];
 }
 
@@ -88,6 +139,10 @@ export function resembles(path: string, asked: string): boolean {
   let to = asked.length;
   while (to > from && path[to - 1] === asked[to - 1]) to -= 1;
   return to - from <= mostChanged;
+}
+
+function isOneOf(uuids: ReadonlySet<string>, uuid: string | undefined): boolean {
+  return uuid !== undefined && uuids.has(uuid);
 }
 
 function isProtectedIn(parent: string, path: string): boolean {

@@ -246,7 +246,9 @@ export class LeaseInternals {
           failed: fail,
         }),
       ];
-      const leases = (): string[] => sorted.slice(0, position).map((name) => join(this.#folders.leases, name));
+      const leases = sorted
+        .slice(0, Math.min(position, mostLeasesAsked))
+        .map((name) => join(this.#folders.leases, name));
       stops.push(seekPhantoms(session, this.#host, leases, look));
       if (lookInMs < Infinity) stops.push(this.#host.clock.after(lookInMs, look));
       if (this.#count) stops.push(this.#count.watch(session, limit, look));
@@ -396,6 +398,8 @@ interface GivesWay {
 }
 
 /** The two parent znodes of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
+/** The first ones are probably the ones that the call waits for. */
+const mostLeasesAsked = 100;
 const locks = 'locks';
 
 const leases = 'leases';

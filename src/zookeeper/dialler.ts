@@ -15,6 +15,8 @@ export class Dialler {
   readonly #options: DiallerOptions;
   readonly #names: readonly string[];
   readonly #routes: Routes;
+  /** The lookup of a server to which the session may move. It must not disturb the lookups of the next attempt. */
+  readonly #routesElsewhere: Routes;
   readonly #memory: ServerMemory;
   #nextHost = 0;
   /** The number of hosts, one after another, whose lookup was pending. */
@@ -29,8 +31,9 @@ export class Dialler {
 
   constructor(options: DiallerOptions) {
     this.#options = options;
-    this.#names = options.hosts.map((host) => describeHosts({ hosts: [host] }));
+    this.#names = options.hosts.map(nameOf);
     this.#routes = new Routes(options.network.names, options.clock);
+    this.#routesElsewhere = new Routes(options.network.names, options.clock);
     this.#memory = options.network.memory ?? new ServerMemory();
     this.history = new HostHistory(this.#names, options.unansweredRounds);
   }
@@ -44,7 +47,8 @@ export class Dialler {
     const index = this.#nextHost % hosts.length;
     const host = hosts[index];
     if (host === undefined) return;
-    this.server = describeHosts({ hosts: [host] });
+    this.#routesElsewhere.forget();
+    this.server = nameOf(host);
     this.#nextHost = index + 1;
     const delayMs = index === 0 ? this.history.beginRound(clock.now(), random(), this.#options.mostPauseMs()) : 0;
     const find = (): void =>
@@ -72,14 +76,14 @@ export class Dialler {
    */
   findElsewhere(link: ServerLink, found: (dial: Dial) => void): void {
     const { hosts, random } = this.#options;
-    const index = this.#nextHost % hosts.length;
-    const host = hosts[index];
-    if (host === undefined) return;
-    this.#nextHost = index + 1;
+    const next = [...hosts.slice(this.#nextHost), ...hosts].find((each) => nameOf(each) !== link.server);
+    const host = next ?? link.host;
+    this.#nextHost = hosts.indexOf(host) + 1;
     this.avoid(link);
-    this.#routes.find(host.host, (route) => {
+    this.#routesElsewhere.forget();
+    this.#routesElsewhere.find(host.host, (route) => {
       if (route.is !== 'found') return;
-      const addresses = this.#memory.inOrder(describeHosts({ hosts: [host] }), route.addresses, random);
+      const addresses = this.#memory.inOrder(nameOf(host), route.addresses, random);
       found((listener) => inNoContext(() => this.#dial(host, addresses, listener)));
     });
   }
@@ -91,6 +95,7 @@ export class Dialler {
     this.history.granted();
     this.#memory.granted(link.server, link.address, readyAt - startedAt + this.grantedAt - askedAt);
     this.#routes.forget();
+    this.#routesElsewhere.forget();
   }
 
   /** The address of this link serves no session. If its host has others, they are dialled first. */
@@ -102,6 +107,7 @@ export class Dialler {
   stop(): void {
     this.#cancelPause();
     this.#routes.forget();
+    this.#routesElsewhere.forget();
   }
 
   #dial(host: Host, addresses: readonly string[], listener: HandshakeListener): Handshake {
@@ -135,6 +141,10 @@ export interface DiallerOptions extends Omit<HandshakeOptions, 'attemptMs' | 'ho
   /** The longest pause before a round, in milliseconds. */
   mostPauseMs(): number;
   warn(message: string, error: unknown): void;
+}
+
+function nameOf(host: Host): string {
+  return describeHosts({ hosts: [host] });
 }
 
 function pendingText({ host }: Host): string {

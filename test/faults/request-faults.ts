@@ -1,6 +1,8 @@
 import { withFlippedBit } from '../../lab/proxy/flipped-bit.ts';
+import { showPhantom } from '../../lab/proxy/phantom.ts';
+import type { Frame, Op } from '../../lab/proxy/zk-proxy.ts';
 import { sleep } from '../../lab/world.ts';
-import { sessionTimeoutMs } from './case-run.ts';
+import { sessionTimeoutMs, type CaseRun } from './case-run.ts';
 import { longMs, never, shortMs, type Fault, type FrameFact } from './fault.ts';
 import type { FrameKey } from './frame-key.ts';
 
@@ -46,6 +48,19 @@ export const requestFaults: readonly Fault[] = [
     /-\d{9}(?=\d)/,
     ({ key }) => key.from === 'client' && key.op === 'create2',
   ),
+  {
+    name: 'the server goes on showing the znode that the event is about',
+    // A question is due once in a session timeout.
+    lastsMs: 3 * sessionTimeoutMs,
+    excludes: ({ key }) => (key.op === 'watch' ? undefined : 'it is no event'),
+    strike: ({ path = '', body }, run) => {
+      const { proxy } = run.wire;
+      const isStruck = body.readInt32BE(eventTypeAt) === deleted && isFirst(run);
+      const wasRead = isStruck && proxy.frames.some(isAnswerTo('getData', path));
+      if (wasRead) void run.heals(sleep(2 * sessionTimeoutMs).then(showPhantom(proxy, path)));
+      return wasRead ? 'drop' : 'pass';
+    },
+  },
   ...(['refused', 'swallowed', 'closed'] as const).map((newcomers): Fault => ({
     name: `new connections are ${newcomers} from here on`,
     lastsMs: 2 * sessionTimeoutMs,
@@ -76,8 +91,27 @@ function flipped(name: string, before: RegExp, isWithout: (fact: FrameFact) => b
   };
 }
 
+/** True if nothing stands before the client's last znode. Only the waiter that is next asks the quorum. */
+function isFirst(run: CaseRun): boolean {
+  const [folder = ''] = run.kind.folders;
+  const numberOf = (path: string): number => Number(path.slice(-numberLength));
+  const own = run.znode(folder, 'own');
+  const all = run.servers.children(`${run.path}${folder}`);
+  return own !== undefined && all.every(({ name }) => numberOf(name) >= numberOf(own));
+}
+
+const numberLength = 10;
+
+/** The type of an event stands behind the header of its frame. */
+const eventTypeAt = 16;
+const deleted = 2;
+
 /** The requests that create, delete or hand over a znode of the client. */
 const changesOwn: ReadonlySet<FrameKey['op']> = new Set(['create2', 'delete', 'handOver', 'downgrade']);
+
+function isAnswerTo(op: Op, path: string): (frame: Frame) => boolean {
+  return (frame) => frame.from === 'server' && frame.op === op && frame.path === path && frame.err === 0;
+}
 
 function whereNoRequest({ key }: FrameFact): string | undefined {
   if (key.from === 'server') return 'it is no request';

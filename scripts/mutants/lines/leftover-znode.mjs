@@ -12,7 +12,7 @@ export const mutants = [
   {
     name: 'a delete whose answer is lost is not repeated',
     file: 'src/internals/lock-node.ts',
-    find: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.session.whenConnected();",
+    find: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) {\n          mayBeDeleted = true;\n          await this.session.whenConnected();\n        }",
     replace: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) return;",
     tests: tests('behaviour/lost-replies', 'of a delete: it is repeated'),
   },
@@ -71,8 +71,8 @@ export const mutants = [
   {
     name: 'an answer that does not fit is searched for under the uuid only',
     file: 'src/internals/lock-node.ts',
-    find: 'isElsewhere: this.#state === contradicted,',
-    replace: 'isElsewhere: false,',
+    find: "this.#state === contradicted ? 'anywhere' : 'alike'",
+    replace: "'alike'",
     tests: tests('behaviour/field/flipped-bit', 'in a create, at any place'),
   },
   {
@@ -85,7 +85,7 @@ export const mutants = [
   {
     name: 'a znode that the server does not find is believed to be deleted',
     file: 'src/internals/lock-node.ts',
-    find: 'if (lost) this.#search(lost);',
+    find: 'if (lost) removeStray(this.session, lost);',
     replace: 'void lost;',
     tests: tests('behaviour/field/flipped-bit', "in a create's answer", 'in a delete, at any place'),
   },
@@ -95,5 +95,12 @@ export const mutants = [
     find: 'if (created !== path)',
     replace: 'if (created === undefined)',
     tests: tests('behaviour/field/flipped-bit', 'in a downgrade, at any place'),
+  },
+  {
+    name: 'a znode whose delete was not answered is searched for, by each waiter that gave up',
+    file: 'src/internals/lock-node.ts',
+    find: "isZooKeeperError(error, 'NO_NODE') && mayBeDeleted",
+    replace: "isZooKeeperError(error, 'NO_NODE') && this.isGone",
+    tests: tests('behaviour/lost-replies', 'to many waiters that give up'),
   },
 ];

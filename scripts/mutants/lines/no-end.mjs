@@ -382,8 +382,8 @@ export const mutants = [
   {
     name: 'a phantom before the waiter with the most weight is waited for without end',
     file: 'src/internals/attempt.ts',
-    find: '() => [predecessor],',
-    replace: '() => [],',
+    find: 'isNext ? seekPhantoms(node.session, node.tools, [predecessor],',
+    replace: 'isNext ? seekPhantoms(node.session, node.tools, [],',
     tests: tests('behaviour/field/phantom', 'weights: the quorum is asked'),
   },
   {
@@ -441,5 +441,19 @@ export const mutants = [
     find: 'return this.#lines <= this.#most;',
     replace: 'return true;',
     tests: tests('behaviour/release-timeout', 'writes ten lines a minute at most'),
+  },
+  {
+    name: 'the lookup of a server to move to takes the place of the lookup for the next attempt',
+    file: 'src/zookeeper/dialler.ts',
+    find: 'this.#routesElsewhere.find(',
+    replace: 'this.#routes.find(',
+    tests: tests('behaviour/field/phantom', 'is followed by another one'),
+  },
+  {
+    name: 'each waiter for one znode asks the quorum',
+    file: 'src/internals/phantoms.ts',
+    find: 'session.companions.of(PhantomSeeker).add(',
+    replace: 'new PhantomSeeker(session).add(',
+    tests: tests('behaviour/field/phantom', 'many waiters for one znode'),
   },
 ];

@@ -172,6 +172,7 @@ export class SupervisedJob {
 
   #kill(why: string): void {
     const { report, clock } = this.#with;
+    this.#cancelKill();
     this.#why ??= why;
     this.#job.processes.kill();
     this.#cancelKill = clock.after(longestDeathMs, () => this.#tellLeft(this.#job.processes.running));

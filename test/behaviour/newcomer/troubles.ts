@@ -838,7 +838,7 @@ export const others: readonly Mistake[] = [
     ({ path }) => [
       requestFailed,
       `The lock ${path} cannot be acquired`,
-      'another client deleted the znode of this waiter',
+      'another client deleted it',
       'the retryPolicy allows no further try',
     ],
     async ({ connect, other, path, lab, defer }) => {
