@@ -35,7 +35,8 @@ export class Closed {
 
   look(): void {
     for (const client of this.#ending) {
-      if (client.open > 0 && !client.process.isDead) continue;
+      const isBusy = client.open > 0 || this.#isStalled(client);
+      if (isBusy && !client.process.isDead) continue;
       this.#ending.delete(client);
       if (client.process.isDead) continue;
       this.#ended.add(client);
@@ -45,12 +46,15 @@ export class Closed {
     }
     for (const [client, until] of this.#late) {
       const { process } = client;
-      // During a stall its clock shows the end already, and none of its timers runs.
-      const isStalled = process.stalledUntil + wakingMs >= this.#bench.now();
-      if ((process.now <= until || isStalled) && !process.isDead) continue;
+      if ((process.now <= until || this.#isStalled(client)) && !process.isDead) continue;
       this.#late.delete(client);
       if (!process.isDead) this.#expectNoMore(client, 0);
     }
+  }
+
+  /** During a stall the clock of the process shows the end already, and none of its timers runs. */
+  #isStalled({ process }: SimClient): boolean {
+    return process.stalledUntil > 0 && process.stalledUntil + wakingMs >= this.#bench.now();
   }
 
   #expectNoMore(client: SimClient, most: number): void {

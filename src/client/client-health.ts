@@ -33,7 +33,9 @@ export interface ClientHealth {
 
 /** An error as plain data. */
 export interface ErrorFacts {
+  /** The name of the error's class, such as `ZooKeeperError`. */
   readonly name: string;
+  /** The text of the error. */
   readonly message: string;
   /** The `code` of the error, such as `ECONNREFUSED`; undefined if it has none. */
   readonly code: string | undefined;

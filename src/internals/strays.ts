@@ -71,7 +71,7 @@ class StraySearches {
 
 /** Resolves when none of the znodes exists, when they cannot be looked for, or when the session has ended. */
 async function search(session: Session, lost: Lost): Promise<void> {
-  const [{ asked, tools } = lost[0]] = lost as readonly [LostZnode];
+  const [{ asked, tools }] = lost;
   const { clock, report } = tools;
   let found: readonly string[] | undefined;
   for (let tries = 0; await session.whenConnected(); tries += 1) {

@@ -398,8 +398,11 @@ function readSequential(from: Reader, asked: string): string {
   return path;
 }
 
+/** A list in which a count or a length was changed on its way must not hide a znode. */
 function readNames(from: Reader): string[] {
   const names = from.texts();
+  readStat(from);
+  from.end();
   for (const name of names)
     if (name === '' || name.includes('/')) throw new RangeError('The list of children contains a name that is none');
   return names;

@@ -144,6 +144,12 @@ export class Reader {
     return this.#buffer.readBigInt64BE(this.#next(8));
   }
 
+  /** @throws RangeError if something is left of the frame: a count or a length in it was wrong */
+  end(): void {
+    const left = this.#buffer.length - this.#at;
+    if (left > 0) throw new RangeError(`A frame of ${this.#buffer.length} bytes has ${left} bytes too many`);
+  }
+
   /** Moves behind the next `bytes` bytes. */
   skip(bytes: number): void {
     this.#next(bytes);

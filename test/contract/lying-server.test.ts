@@ -21,6 +21,9 @@ const mostBlockMs = 50;
 const mostBlockOfListMs = 1_000;
 
 const noNode = -101;
+const statBytes = 68;
+/** The count of a list, behind the length and the header of its frame. */
+const countAt = 20;
 
 /** The header of an answer to the frame's request, or of another one. */
 const reply = ({ xid }: { readonly xid: number }, zxid = 1n): Writer => new Writer().int(xid).long(zxid).int(0);
@@ -119,6 +122,16 @@ const lies: readonly Lie[] = [
     keepsConnection: true,
   },
   {
+    what: 'a list that counts one name less than it has',
+    to: 'getChildren2',
+    by: () => (frame) => {
+      const bytes = framed(frame);
+      bytes.writeInt32BE(bytes.readInt32BE(countAt) - 1, countAt);
+      return bytes;
+    },
+    says: /A frame of \d+ bytes has \d+ bytes too many/,
+  },
+  {
     what: 'names that are no names',
     to: 'getChildren2',
     by: () => (frame) => longerList(frame, 3, (index) => ['', '../..', 'a/b'][index] ?? ''),
@@ -203,7 +216,7 @@ describe('the longest list that is read', function () {
       const each = 4 + waiterName(0).length;
       const count = name === waiterName ? Math.min(131_072, Math.floor((longestFrame - 90) / each)) : 131_072;
       const order = shuffled(count);
-      const bytes = names(count, (index) => name(order[index] ?? 0)).frame();
+      const bytes = Buffer.concat([names(count, (index) => name(order[index] ?? 0)).frame(), Buffer.alloc(statBytes)]);
       expect(bytes.length).to.be.below(longestFrame);
       const queues = async (): Promise<void> => {
         const list = getChildren('/').read(new Reader(bytes, 4));

@@ -128,4 +128,11 @@ export const mutants = [
     replace: '',
     tests: tests('behaviour/connection/outage-log', 'counts each outage from its own start'),
   },
+  {
+    name: 'a list with a wrong count of names is believed',
+    file: 'src/zookeeper/operations.ts',
+    find: 'from.end();',
+    replace: '',
+    tests: tests('contract/lying-server', 'counts one name less than it has'),
+  },
 ];
