@@ -87,8 +87,8 @@ eval "$1"
  * pauses of `pollMs`.
  *
  * `find_groups` does what `withDescendants` of command-session.ts does: the groups with a process that runs, of the
- * session, of the descendants, and of their sessions. It uses no program but the shell, because a container may have no
- * `ps` and no `awk`.
+ * session, of the descendants, and of their sessions. It needs no program but the shell, because a container may have no
+ * `ps` and no `awk`. Where there is a `pkill`, it also kills what is replaced faster than that.
  */
 const script = `
 trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU
@@ -137,12 +137,23 @@ runs() {
   find_groups
   [ -n "$groups" ] || { [ -z "$table" ] && kill -s 0 -- "-$session"; }
 }
+hunt() ( # for processes that are replaced faster than this shell reads /proc
+  [ -z "$scope" ] || exit 1
+  set -- $session $sessions
+  IFS=, hunts=30 misses=0 found=1
+  while [ "$hunts" -gt 0 ] && [ "$misses" -lt 3 ]; do
+    if pkill -KILL -s "$*"; then found=0 misses=0; else misses=$((misses + 1)); fi
+    hunts=$((hunts - 1))
+  done
+  exit "$found"
+)
 kill_all() {
   [ -n "$scope" ] || kill -s STOP -- "-$session"
   runs
   send KILL
   tries=100
-  while { runs || runs; } && [ "$tries" -gt 0 ]; do # one look can miss a process that has just been created
+  # One look can miss a process that has just been created.
+  while { { [ "$tries" -gt 90 ] && hunt; } || runs || runs; } && [ "$tries" -gt 0 ]; do
     send KILL
     sleep 0.02
     tries=$((tries - 1))
