@@ -62,7 +62,7 @@ export const builds = [
     edits: [
       edit(
         'src/internals/lock-node.ts',
-        '      mayBeDeleted = true;\n    }\n    await this.#deleteUntilGone(mayBeDeleted);',
+        '      // `#deleteUntilGone` tries again, as after any other failed delete.\n    }\n    await this.#deleteUntilGone();',
         '    }',
       ),
     ],

@@ -314,7 +314,6 @@ export class LockNode implements Watched {
   }
 
   async #handOverTo(next: LockNode): Promise<void> {
-    let mayBeDeleted = false;
     try {
       const { value } = await this.session.request(multi(checkExists(next.path), remove(this.path)));
       const [ofNext, ofThis] = value.is === 'done' ? [] : value.errors;
@@ -323,13 +322,11 @@ export class LockNode implements Watched {
       else if (ofThis?.is('NO_NODE')) this.vanished();
     } catch {
       // `#deleteUntilGone` tries again, as after any other failed delete.
-      mayBeDeleted = true;
     }
-    await this.#deleteUntilGone(mayBeDeleted);
+    await this.#deleteUntilGone();
   }
 
-  /** @param mayBeDeleted true if a request to delete the znode was sent, and not answered */
-  async #deleteUntilGone(mayBeDeleted = false): Promise<void> {
+  async #deleteUntilGone(): Promise<void> {
     for (let tries = 0; this.#mayBeThere(); tries += 1) {
       try {
         if (this.#state.at === 'unknown') await this.find();
@@ -337,12 +334,9 @@ export class LockNode implements Watched {
         await this.session.request(remove(this.path));
         this.markDeleted();
       } catch (error) {
-        if (isZooKeeperError(error, 'NO_NODE') && mayBeDeleted) this.markDeleted();
-        else if (isZooKeeperError(error, 'NO_NODE')) this.vanished();
-        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) {
-          mayBeDeleted = true;
-          await this.session.whenConnected();
-        } else if (this.#mayBeThere()) await this.#pause(tries, error);
+        if (isZooKeeperError(error, 'NO_NODE')) this.vanished();
+        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.session.whenConnected();
+        else if (this.#mayBeThere()) await this.#pause(tries, error);
       }
     }
     this.#end(isOnServers(this.#state) ? left : gone);

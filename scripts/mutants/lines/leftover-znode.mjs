@@ -12,7 +12,7 @@ export const mutants = [
   {
     name: 'a delete whose answer is lost is not repeated',
     file: 'src/internals/lock-node.ts',
-    find: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) {\n          mayBeDeleted = true;\n          await this.session.whenConnected();\n        }",
+    find: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.session.whenConnected();",
     replace: "else if (isZooKeeperError(error, 'CONNECTION_LOSS')) return;",
     tests: tests('behaviour/lost-replies', 'of a delete: it is repeated'),
   },
@@ -97,10 +97,10 @@ export const mutants = [
     tests: tests('behaviour/field/flipped-bit', 'in a downgrade, at any place'),
   },
   {
-    name: 'a znode whose delete was not answered is searched for, by each waiter that gave up',
-    file: 'src/internals/lock-node.ts',
-    find: "isZooKeeperError(error, 'NO_NODE') && mayBeDeleted",
-    replace: "isZooKeeperError(error, 'NO_NODE') && this.isGone",
+    name: 'each waiter that gave up searches its znode by a list of its own',
+    file: 'src/internals/strays.ts',
+    find: 'if (this.#searched.has(parent)) return;',
+    replace: '',
     tests: tests('behaviour/lost-replies', 'to many waiters that give up'),
   },
 ];

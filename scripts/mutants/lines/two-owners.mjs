@@ -90,7 +90,7 @@ export const mutants = [
   {
     name: 'a hand-over whose answer was lost leaves its znode',
     file: 'src/internals/lock-node.ts',
-    find: '      mayBeDeleted = true;\n    }\n    await this.#deleteUntilGone(mayBeDeleted);',
+    find: '      // `#deleteUntilGone` tries again, as after any other failed delete.\n    }\n    await this.#deleteUntilGone();',
     replace: '    }',
     tests: tests('behaviour/hand-over', 'that loses its request'),
   },
