@@ -99,8 +99,8 @@ export const mutants = [
   {
     name: 'each waiter that gave up searches its znode by a list of its own',
     file: 'src/internals/strays.ts',
-    find: 'if (this.#searched.has(parent)) return;',
-    replace: '',
+    find: 'tools.clock.afterPoll(() => void this.#searchAll(parent))',
+    replace: 'void this.#searchAll(parent)',
     tests: tests('behaviour/lost-replies', 'to many waiters that give up'),
   },
 ];
