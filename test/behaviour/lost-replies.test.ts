@@ -82,25 +82,6 @@ describe('a lost reply', () => {
     expect(await lab.observer.children(path)).to.deep.equal([]);
   });
 
-  it('of a delete, to many waiters that give up: they search their znodes together', async () => {
-    const path = testPath('given-up');
-    const other = await LockClient.connect(lab.server.connectString);
-    const hold = await new InterProcessMutex(other, path).acquire();
-    const controller = new AbortController();
-    const mutex = new InterProcessMutex(lab.client, path);
-    const waiting = Promise.allSettled(Array.from({ length: 50 }, () => mutex.acquire({ signal: controller.signal })));
-    await until('all are queued', async () => (await lab.observer.children(path)).length === 51);
-    lab.proxy.clear();
-    once(lab.proxy, from('server', 'delete'), 'cut');
-    controller.abort(new Error('enough'));
-    await waiting;
-    await until('only the holder is left', async () => (await lab.observer.children(path)).length === 1);
-    await lab.sleep(1_000);
-    expect(lab.proxy.frames.filter(from('client', 'getChildren2'))).to.have.length(1);
-    await hold.release();
-    await other.close();
-  });
-
   for (const op of ['getData', 'watch'] as const) {
     it(`of a waiter (${op}): the waiter wakes up when the lock becomes free`, async () => {
       const path = testPath('waiter');

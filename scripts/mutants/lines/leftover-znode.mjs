@@ -101,6 +101,6 @@ export const mutants = [
     file: 'src/internals/strays.ts',
     find: 'tools.clock.afterPoll(() => void this.#searchAll(parent))',
     replace: 'void this.#searchAll(parent)',
-    tests: tests('behaviour/lost-replies', 'to many waiters that give up'),
+    tests: tests('behaviour/field/flipped-bit', 'by one list'),
   },
 ];

@@ -64,6 +64,22 @@ describe('FIELD D2: one flipped bit', () => {
     await hold.release();
   });
 
+  it('is looked for by one list, if the deletes of many waiters were not answered', async () => {
+    const hold = await lab.theirs.acquire();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const waiting = Promise.allSettled(Array.from({ length: 50 }, () => lab.mutex.acquire({ signal })));
+    await until('all are queued', async () => (await lab.observer.children(lab.path)).length === 51);
+    lab.proxy.clear();
+    once(lab.proxy, answered('delete'), 'cut');
+    controller.abort(new Error('enough'));
+    await waiting;
+    await lab.sleep(1_000);
+    expect(await lab.observer.children(lab.path)).to.have.length(1);
+    expect(lab.proxy.frames.filter(sent('getChildren2'))).to.have.length(1);
+    await hold.release();
+  });
+
   /** The ephemeral znodes on the server for a lock, or for one whose path differs in one character. */
   async function leftOn(path: string): Promise<string[]> {
     const dump = await lab.server.command('dump');
