@@ -1,15 +1,14 @@
 import { performance } from 'node:perf_hooks';
 
-export const owners = 64;
-
 /**
- * Cycles of acquire and release by 64 owners for some seconds: how many in a second, and how many in a second of this
+ * Cycles of acquire and release by so many owners for some seconds: how many in a second, and how many in a second of this
  * process's CPU. Only the latter is of use on a machine that does other work.
  *
  * @param {(owner: number) => { acquire(): Promise<{ release(): Promise<unknown> }> }} lockOf
  * @param {number} seconds
+ * @param {number} [owners]
  */
-export async function cycles(lockOf, seconds) {
+export async function cycles(lockOf, seconds, owners = 64) {
   const startedAt = performance.now();
   const until = startedAt + seconds * 1_000;
   const cpu = process.cpuUsage();

@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cycles, median, owners, ratiosText } from './cycles.mjs';
+import { cycles, median, ratiosText } from './cycles.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,30 +23,39 @@ const seconds = Number(values.seconds);
 const load = (folder) => createRequire(resolve(folder, 'package.json'))(resolve(folder, 'dist/index.js'));
 const builds = positionals.map((folder) => ({ folder, library: load(folder) }));
 
+// Each owner's lock, how many owners, and how many sessions they share.
 const loads = {
-  spread: (index) => ({ path: `/two-builds/spread-${index}`, options: {} }),
-  threads: () => ({ path: '/two-builds/threads', options: {} }),
-  sticky: () => ({ path: '/two-builds/sticky', options: { sticky: { idleMs: 60_000 } } }),
+  'spread 64': { lock: (owner) => ({ path: `/two-builds/spread-${owner}` }) },
+  'threads 64': { lock: () => ({ path: '/two-builds/threads' }) },
+  'threads 512': { lock: () => ({ path: '/two-builds/threads' }), owners: 512 },
+  'hand-off 64': { lock: () => ({ path: '/two-builds/hand-off' }), sessions: 64 },
+  'sticky 64': { lock: () => ({ path: '/two-builds/sticky', options: { sticky: { idleMs: 60_000 } } }) },
 };
 
-for (const build of builds) build.client = await build.library.LockClient.connect(connectString);
-for (const [name, lockOf] of Object.entries(loads)) {
-  if (values.only !== undefined && values.only !== name) continue;
-  const run = ({ library, client }) =>
-    cycles((owner) => {
-      const { path, options } = lockOf(owner);
-      return new library.InterProcessMutex(client, path, options);
-    }, seconds);
-  for (const build of builds) await run(build); // warms up
+for (const [name, { lock, owners = 64, sessions = 1 }] of Object.entries(loads)) {
+  if (values.only !== undefined && !name.startsWith(values.only)) continue;
+  const connectAll = ({ library }) =>
+    Promise.all(Array.from({ length: sessions }, () => library.LockClient.connect(connectString)));
+  const clients = await Promise.all(builds.map(connectAll));
+  const run = (index) =>
+    cycles(
+      (owner) => {
+        const { path, options } = lock(owner);
+        return new builds[index].library.InterProcessMutex(clients[index][owner % sessions], path, options);
+      },
+      seconds,
+      owners,
+    );
+  for (const index of [0, 1]) await run(index); // warms up
   const all = [[], []];
   for (let round = 0; round < rounds; round += 1)
-    for (const index of round % 2 === 0 ? [0, 1] : [1, 0]) all[index].push(await run(builds[index]));
+    for (const index of round % 2 === 0 ? [0, 1] : [1, 0]) all[index].push(await run(index));
   for (const unit of ['perSecond', 'perCpuSecond']) {
     const [old, next] = all.map((results) => results.map((result) => result[unit]));
     const ratios = next.map((rate, round) => rate / old[round]);
     const rates = `old ${Math.round(median(old))}, new ${Math.round(median(next))}`;
-    console.log(`${name} ${owners}, cycles ${unit}: ${rates}; ${ratiosText(ratios)}`);
+    console.log(`${name}, cycles ${unit}: ${rates}; ${ratiosText(ratios)}`);
   }
+  for (const client of clients.flat()) await client.close();
 }
-for (const { client } of builds) await client.close();
 process.exit(0);
