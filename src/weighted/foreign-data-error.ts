@@ -15,7 +15,7 @@ export class ForeignDataError extends LockError {
     super(
       'ERR_LOCK_FOREIGN_DATA',
       `The data of the znode ${path} name the holder of a lock with weights, but they ${found}. ` +
-        'Use another path, or delete the znode while no client uses it',
+        'Use another path, in all clients at once, or delete the znode while no client uses it',
     );
   }
 }
