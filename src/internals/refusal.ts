@@ -1,3 +1,4 @@
+import { printableJson } from '../support/printable.js';
 import { accountText } from '../client/access-rights.js';
 import { RequestFailedError } from '../client/client-errors.js';
 import type { CheckedClientOptions } from '../client/client-options.js';
@@ -41,7 +42,7 @@ export function refusalAdvice(options: CheckedClientOptions, error: ZooKeeperErr
     return `${who} may not ${verb} ${path}${password}. Ask who owns ${path} for that permission, or check the option \`auth\``;
   }
   if (error.is('INVALID_ACL')) {
-    const schemes = [...options.aclSchemes].map((scheme) => JSON.stringify(scheme)).join(', ');
+    const schemes = [...options.aclSchemes].map((scheme) => printableJson(scheme)).join(', ');
     return `the servers refused the option \`acl\` for ${error.path}: they do not know one of its schemes (${schemes}), or an id does not have the form of its scheme`;
   }
   if (error.is('NO_CHILDREN_FOR_EPHEMERALS'))
