@@ -1,3 +1,4 @@
+import { printable } from '../support/printable.js';
 import { expected, expectedKind, expectOneOf, isPlainObject } from '../support/validate.js';
 import { knowsMd5, type SaslAccount } from '../zookeeper/digest-md5.js';
 import { DigestMd5Handshake } from '../zookeeper/digest-md5-handshake.js';
@@ -107,5 +108,7 @@ function isName(value: unknown, pattern: RegExp): value is string {
 function refuseOthers(sasl: Record<string, unknown>, known: readonly string[]): void {
   const unknown = Object.keys(sasl).find((key) => key !== 'mechanism' && !known.includes(key));
   if (unknown !== undefined)
-    throw new TypeError(`Unknown option \`sasl.${unknown.slice(0, 30)}\`: accepted are mechanism, ${known.join(', ')}`);
+    throw new TypeError(
+      `Unknown option \`sasl.${printable(unknown.slice(0, 30))}\`: accepted are mechanism, ${known.join(', ')}`,
+    );
 }

@@ -92,7 +92,7 @@ function reasonText(what: TimedOut, known: KnownAtTimeout): string | undefined {
     case 'contention':
       return contentionText(known);
     case 'not-read':
-      return 'the answers about its place in the queue did not arrive in time, so the lock may be free. Give the call more time';
+      return 'the answers about its place in the queue did not arrive in time, so the lock may be free. Give the call more time. If that does not help, check that the servers answer';
     case 'not-proven':
       return 'nobody was ahead in the queue, but no server had confirmed in time that the session is alive. Give the call more time';
   }

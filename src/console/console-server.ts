@@ -52,13 +52,15 @@ export class ConsoleServer implements AsyncDisposable {
     this.#options = options;
     this.#files = readPageFiles(token);
     this.#stalledMs = options.stalledMs ?? 10_000;
-    this.#stream = new EventStream(board, allowRevoke, this.#stalledMs / 2);
+    this.#stream = new EventStream(board, allowRevoke, this.#stalledMs);
     this.#control = new Control(client, board, token);
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
         response.destroy(error instanceof Error ? error : undefined);
       });
     });
+    // Else a connection that sends a thousand requests and reads nothing keeps a thousand answers in memory.
+    this.#server.maxRequestsPerSocket = 1;
   }
 
   /** The address to open in a browser. */
@@ -107,10 +109,8 @@ export class ConsoleServer implements AsyncDisposable {
     } else if (pathname === '/api/locks') {
       json(response, 200, boardJson(board, query.get('path') ?? undefined));
     } else if (pathname === '/api/events') {
-      const { remoteAddress = '' } = response.req.socket;
-      const refusal = this.#stream.refusalOf(remoteAddress);
-      if (refusal === undefined) this.#stream.open(response, remoteAddress);
-      else json(response, 503, { error: refusal });
+      const refusal = this.#stream.open(response, response.req.socket.remoteAddress ?? '');
+      if (refusal !== undefined) json(response, 503, { error: refusal });
     } else json(response, 404, { error: `There is no ${pathname} here` });
   }
 
@@ -126,7 +126,7 @@ export class ConsoleServer implements AsyncDisposable {
   }
 }
 
-/** Nothing but the console's own files is loaded, and no page can frame the console. */
+/** Nothing but the console's own files is loaded, and no page can frame the console. A connection gets one answer. */
 const headers: readonly (readonly [string, string])[] = [
   [
     'content-security-policy',
@@ -138,6 +138,7 @@ const headers: readonly (readonly [string, string])[] = [
   ['cross-origin-opener-policy', 'same-origin'],
   ['cross-origin-resource-policy', 'same-origin'],
   ['cache-control', 'no-store'],
+  ['connection', 'close'],
 ];
 
 function json(response: ServerResponse, status: number, content: object): void {

@@ -49,7 +49,7 @@ export class ForeignNodeError extends LockError {
       'ERR_LOCK_FOREIGN_NODE',
       `The lock ${path} has children that this kind of lock did not create: ${foreign.slice(0, 5).join(', ')}` +
         `${foreign.length > 5 ? ` and ${foreign.length - 5} more` : ''}. They may be another lock, which may be held: ` +
-        `a lock's path must not be the parent of another lock, and locks of two kinds must not share a path. Use another path. ` +
+        `a lock's path must not be the parent of another lock, and locks of two kinds must not share a path. Use another path, in all clients at once. ` +
         `Another client library shares the lock only if its znodes have names of the same form: docs/migrating.md has the way for kazoo`,
     );
     this.foreign = foreign;

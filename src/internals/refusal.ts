@@ -1,3 +1,4 @@
+import { printableJson } from '../support/printable.js';
 import { accountText } from '../client/access-rights.js';
 import { RequestFailedError } from '../client/client-errors.js';
 import type { CheckedClientOptions } from '../client/client-options.js';
@@ -41,17 +42,17 @@ export function refusalAdvice(options: CheckedClientOptions, error: ZooKeeperErr
     return `${who} may not ${verb} ${path}${password}. Ask who owns ${path} for that permission, or check the option \`auth\``;
   }
   if (error.is('INVALID_ACL')) {
-    const schemes = [...options.aclSchemes].map((scheme) => JSON.stringify(scheme)).join(', ');
+    const schemes = [...options.aclSchemes].map((scheme) => printableJson(scheme)).join(', ');
     return `the servers refused the option \`acl\` for ${error.path}: they do not know one of its schemes (${schemes}), or an id does not have the form of its scheme`;
   }
   if (error.is('NO_CHILDREN_FOR_EPHEMERALS'))
-    return `a znode above ${error.path} belongs to a session, such as that of a lock's holder, and cannot have children. Use a path that is not below another lock`;
+    return `a znode above ${error.path} belongs to a session, such as that of a lock's holder, and cannot have children. Use a path that is not below another lock, in all clients at once`;
   if (error.is('UNIMPLEMENTED')) {
     const why = unknownRequestIn(error)?.message ?? 'the server does not know the request';
     return `${why}. ${neededServers}`;
   }
   if (error.cause instanceof TooLongError)
-    return `${error.cause.message}. Divide the lock at ${error.path}, or look for znodes there that do not belong to it`;
+    return `${error.cause.message}. Divide the lock at ${error.path} into several, in all clients at once, or look for znodes there that do not belong to it`;
   if (error.is('EPHEMERAL_ON_LOCAL_SESSION'))
     return 'the servers give out local sessions, which cannot hold locks: set localSessionsUpgradingEnabled=true in their configuration';
   return undefined;

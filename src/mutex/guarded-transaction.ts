@@ -1,3 +1,4 @@
+import { printableJson } from '../support/printable.js';
 import { RequestFailedError, type FailedOperation } from '../client/client-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import { LockLostError } from '../client/lock-lost-error.js';
@@ -205,7 +206,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
     }
     if (step === undefined) return new RequestFailedError(this.#title, error);
     const operation: FailedOperation = { index: at - paths.length, name: step.name, path: step.path };
-    const title = `${this.#title}, because of operation ${operation.index}, ${step.name}(${JSON.stringify(step.path)})`;
+    const title = `${this.#title}, because of operation ${operation.index}, ${step.name}(${printableJson(step.path)})`;
     return new RequestFailedError(
       title,
       error,

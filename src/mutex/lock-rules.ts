@@ -1,3 +1,4 @@
+import { printableJson } from '../support/printable.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 
@@ -49,5 +50,5 @@ export function describeRules({ driver, foreignNodes, sticky, weights }: LockRul
 function nameOf(driver: LockDriver): string {
   const { constructor } = driver as { constructor?: unknown };
   const name = typeof constructor === 'function' && constructor !== Object ? constructor.name : '';
-  return `${name || 'one'} of ${JSON.stringify(driver.lockName)}`;
+  return `${name || 'one'} of ${printableJson(driver.lockName)}`;
 }

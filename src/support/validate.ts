@@ -1,3 +1,5 @@
+import { printable, printableJson } from './printable.js';
+
 /** Throws a TypeError or RangeError that names the option, the value and the accepted values. */
 export function expectDuration(option: string, value: unknown): asserts value is number {
   if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 0', value));
@@ -82,7 +84,7 @@ export function expectOptions<T>(what: string, options: T, known: readonly strin
   const unknown = Object.keys(options).find((key) => !known.includes(key));
   if (unknown !== undefined) {
     throw new TypeError(
-      `Unknown option \`${unknown}\` of ${what}: accepted are ${known.join(', ')}${adviceOn(options, known)}`,
+      `Unknown option \`${printable(unknown)}\` of ${what}: accepted are ${known.join(', ')}${adviceOn(options, known)}`,
     );
   }
   const copy: Record<string, unknown> = {};
@@ -123,12 +125,12 @@ export function expectedKind(option: string, accepted: string, value: unknown): 
 }
 
 function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') return printableJson(value);
   if (typeof value === 'function') return 'a function';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
   if (typeof value === 'object' && value !== null) return shownObject(value);
   if (typeof value === 'bigint') return `${String(value)}n`;
-  return String(value);
+  return printable(String(value));
 }
 
 /** Shows only the class or the keys, because the values may be secrets. */
@@ -137,7 +139,7 @@ function shownObject(value: object): string {
   const kind = typeof constructor === 'function' ? constructor.name : '';
   if (kind !== 'Object' && kind !== '') return `${/^[AEIOU]/i.test(kind) ? 'an' : 'a'} ${kind}`;
   if (!isPlainObject(value)) return 'an object that inherits from another one';
-  const keys = Object.keys(value).map((key) => JSON.stringify(key.slice(0, 30)));
+  const keys = Object.keys(value).map((key) => printableJson(key.slice(0, 30)));
   if (keys.length === 0) return 'an empty object';
   return `an object with ${keys.slice(0, 5).join(', ')}${keys.length > 5 ? ', …' : ''}`;
 }

@@ -1,3 +1,4 @@
+import { printableJson } from '../support/printable.js';
 import { LockError } from '../support/lock-error.js';
 
 /**
@@ -11,11 +12,11 @@ export class ForeignDataError extends LockError {
 
   constructor(path: string, data: Uint8Array) {
     const found =
-      data.length === 0 ? 'are empty now' : `are ${JSON.stringify(Buffer.from(data).toString().slice(0, 100))}`;
+      data.length === 0 ? 'are empty now' : `are ${printableJson(Buffer.from(data).toString().slice(0, 100))}`;
     super(
       'ERR_LOCK_FOREIGN_DATA',
       `The data of the znode ${path} name the holder of a lock with weights, but they ${found}. ` +
-        'Use another path, or delete the znode while no client uses it',
+        'Use another path, in all clients at once, or delete the znode while no client uses it',
     );
   }
 }

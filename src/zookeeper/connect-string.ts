@@ -1,3 +1,4 @@
+import { printableJson } from '../support/printable.js';
 import { isIPv6 } from 'node:net';
 import { validatePath } from './path.js';
 
@@ -70,7 +71,7 @@ function parseServer(text: string, server: string): Host {
   const host = bracketed ?? plain;
   if (host === undefined) throw refusal(text, unreadable(server));
   const isHost = bracketed === undefined ? isHostName(host) : isIPv6(host);
-  if (!isHost) throw refusal(text, host === '' ? `${JSON.stringify(server)} has no host` : unreadable(server));
+  if (!isHost) throw refusal(text, host === '' ? `${printableJson(server)} has no host` : unreadable(server));
   return { host, port: port === undefined ? defaultPort : parsePort(text, server, port) };
 }
 
@@ -80,14 +81,14 @@ function isHostName(host: string): boolean {
 
 function unreadable(server: string): string {
   if (isIPv6(server))
-    return `${JSON.stringify(server)} is an IPv6 address and needs brackets, as in [::1]:${defaultPort}`;
-  return `${JSON.stringify(server)} is neither a host name nor an IP address`;
+    return `${printableJson(server)} is an IPv6 address and needs brackets, as in [::1]:${defaultPort}`;
+  return `${printableJson(server)} is neither a host name nor an IP address`;
 }
 
 function parsePort(text: string, server: string, port: string): number {
   const number = Number(port);
   if (/^\d+$/.test(port) && number >= 1 && number <= 65_535) return number;
-  throw refusal(text, `the port of ${JSON.stringify(server)} must be a whole number from 1 to 65535`);
+  throw refusal(text, `the port of ${printableJson(server)} must be a whole number from 1 to 65535`);
 }
 
 function parseChroot(text: string, chroot: string): string {
@@ -99,7 +100,7 @@ function parseChroot(text: string, chroot: string): string {
   if (chroot.includes(','))
     throw refusal(
       text,
-      `its chroot ${JSON.stringify(chroot)} contains a comma; the chroot stands once, behind the last host`,
+      `its chroot ${printableJson(chroot)} contains a comma; the chroot stands once, behind the last host`,
     );
   try {
     return validatePath(chroot);
@@ -113,7 +114,7 @@ function parseChroot(text: string, chroot: string): string {
  * it.
  */
 function refusal(text: string, why: string, options?: ErrorOptions): TypeError {
-  const got = `${expected}, got ${JSON.stringify(text.replace(/^.*@/s, '***@'))}`;
+  const got = `${expected}, got ${printableJson(text.replace(/^.*@/s, '***@'))}`;
   if (!text.includes('@')) return new TypeError(`${got}: ${why}`, options);
   return new TypeError(
     `${got}: ${why.includes(advice) ? why : `it cannot be read. Of a user and a password: ${advice}`}`,

@@ -1,3 +1,4 @@
+import { printableJson } from '../support/printable.js';
 import { createHash } from 'node:crypto';
 
 /**
@@ -81,7 +82,7 @@ function readChallenge(challenge: Buffer): { realm: string; nonce: string; chars
     throw new RangeError('The SASL challenge is not one of DIGEST-MD5');
   const qops = (fields.get('qop') ?? 'auth').split(',').map((each) => each.trim().toLowerCase());
   if (!qops.includes('auth'))
-    throw new RangeError(`The SASL challenge asks for ${JSON.stringify(qops.join())}, but only "auth" is supported`);
+    throw new RangeError(`The SASL challenge asks for ${printableJson(qops.join())}, but only "auth" is supported`);
   return { realm: fields.get('realm') ?? '', nonce, charset: fields.get('charset')?.toLowerCase() };
 }
 

@@ -1,3 +1,4 @@
+import { printableJson } from '../support/printable.js';
 import { LockError } from '../support/lock-error.js';
 
 /** The path is invalid for ZooKeeper or for this library. */
@@ -9,7 +10,7 @@ export class InvalidPathError extends LockError {
   constructor(path: unknown, why: string) {
     super(
       'ERR_LOCK_INVALID_PATH',
-      `Invalid path ${typeof path === 'string' ? JSON.stringify(path.slice(0, 200)) : typeof path}: ${why}`,
+      `Invalid path ${typeof path === 'string' ? printableJson(path.slice(0, 200)) : typeof path}: ${why}`,
     );
   }
 }

@@ -141,6 +141,23 @@ describe('the server of the web console', () => {
     expect((await ask(`${url}api/revoke`, 'POST', headers, 'x'.repeat(30_000))).status).to.equal(400);
   });
 
+  it('answers one request of a connection, however many were sent together', async () => {
+    const url = await start();
+    let built = 0;
+    const { board } = consoles[0] as { board: LockBoard };
+    const { locks } = board;
+    Object.defineProperty(board, 'locks', { get: () => ((built += 1), locks) });
+    const { hostname, port, host } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write(`GET /api/locks HTTP/1.1\r\nhost: ${host}\r\n\r\n`.repeat(1_000));
+    let text = '';
+    socket.on('data', (more: Buffer) => (text += String(more))).on('error', () => undefined);
+    await once(socket, 'close');
+    expect(text.match(/^HTTP\/1\.1 200/gm)).to.have.lengthOf(1);
+    expect(built).to.equal(1);
+    expect((await ask(url)).headers).to.include({ connection: 'close' });
+  });
+
   describe('with pages that follow the events', () => {
     const pages: Socket[] = [];
 
@@ -162,14 +179,22 @@ describe('the server of the web console', () => {
     const statusOf = (page: Socket): string => /^HTTP\/1\.1 (\d+)/.exec(String(page.read()))?.[1] ?? '';
     /** More than the kernel keeps for a connection that nobody reads. */
     const much = 24_000_000;
+    const comeBackLater = 'retry: 10000';
+    const ended = async (page: Socket): Promise<void> => {
+      let text = '';
+      page.on('data', (more: Buffer) => (text += String(more)));
+      await once(page, 'end');
+      expect(text).to.contain(comeBackLater);
+    };
     const tellGone = (name: string): void => tell({ state: { is: 'live' }, locks: [], gone: [name], events: [] });
 
-    it('ends the connection of a page that takes no byte', async () => {
+    it('ends the connections of pages that take no byte', async () => {
       const url = await start(false, 500);
       const stuck = await Promise.all(Array.from({ length: 20 }, () => open(url)));
+      const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+      const before = sockets();
       tellGone('x'.repeat(much));
-      expect(statusOf(await open(url))).to.equal('503');
-      await until('a place is free', async () => statusOf(await open(url)) === '200');
+      await until('the ends of the server are closed', () => sockets() <= before - stuck.length);
       expect(stuck.some((page) => page.readableEnded)).to.equal(false);
     });
 
@@ -200,6 +225,39 @@ describe('the server of the web console', () => {
       expect(statusOf(await open(url, '127.0.0.2'))).to.equal('200');
       first[0]?.destroy();
       await until('a place is free', async () => statusOf(await open(url)) === '200');
+    });
+
+    it('ends an old page of a full address for a new one', async () => {
+      const url = await start(false, 1_000);
+      const first = await open(url);
+      const others = await Promise.all(Array.from({ length: 19 }, () => open(url)));
+      expect(statusOf(await open(url))).to.equal('503');
+      await sleep(1_100);
+      expect(statusOf(await open(url))).to.equal('200');
+      await ended(first);
+      expect(statusOf(await open(url))).to.equal('200');
+      expect(others.filter((page) => String(page.read()).includes(comeBackLater))).to.have.lengthOf(1);
+    });
+
+    it('ends the oldest page of the address that has the most, when all places are taken', async () => {
+      const url = await start();
+      const lone = await open(url, '127.0.0.9');
+      for (const [address, count] of [
+        ['127.0.0.2', 19],
+        ['127.0.0.3', 19],
+        ['127.0.0.4', 19],
+        ['127.0.0.5', 19],
+        ['127.0.0.6', 3],
+      ] as const)
+        await Promise.all(Array.from({ length: count }, () => open(url, address)));
+      const oldest = await open(url, '127.0.0.7');
+      await Promise.all(Array.from({ length: 19 }, () => open(url, '127.0.0.7')));
+      expect(statusOf(await open(url, '127.0.0.8'))).to.equal('200');
+      await ended(oldest);
+      expect(statusOf(lone)).to.equal('200');
+      expect(lone.readableEnded).to.equal(false);
+      tellGone('/the/last');
+      await until('the lone page gets the next change', () => String(lone.read()).includes('/the/last'));
     });
   });
 

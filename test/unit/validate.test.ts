@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import {
+  expected,
   expectDuration,
   expectFunction,
   expectOneOf,
@@ -135,5 +136,12 @@ describe('an option', () => {
     const copy = expectOptions('acquire', options, ['timeoutMs', 'toString']);
     expect([copy.timeoutMs, copy.timeoutMs, reads]).to.deep.equal([1, 1, 1]);
     expect(Object.keys(copy)).to.deep.equal(['timeoutMs']);
+  });
+
+  it('shows control characters of a value escaped', () => {
+    const raw = 'a\u009b2J\u202eb';
+    for (const text of [expected('data', 'a Buffer', raw), expected('data', 'a Buffer', { [raw]: 1 })])
+      expect(text).to.contain('a\\u009b2J\\u202eb').and.not.to.contain(raw);
+    expect(() => expectOptions('acquire', { [raw]: 1 }, ['data'])).to.throw(TypeError, 'a\\u009b2J\\u202eb');
   });
 });

@@ -82,6 +82,27 @@ export const mutants = [
     tests: tests('unit/cli/command-session', 'dies as a whole'),
   },
   {
+    name: 'a command that ended alone seems to have left others, because other programs start processes',
+    file: 'src/cli/run/supervised-job.ts',
+    find: 'const othersRun = processes.isSeen;',
+    replace: 'const othersRun = processes.isAlive;',
+    tests: tests('unit/cli/supervised-job', 'only if one was seen'),
+  },
+  {
+    name: 'the command gets the open files of the caller',
+    file: 'src/cli/run/job.ts',
+    find: 'waitAndBecome(shell === bash ? inherited : [])',
+    replace: 'waitAndBecome([])',
+    tests: tests('unit/cli/inherited-files', 'does not reach the command'),
+  },
+  {
+    name: 'the watchdog gets the open files of the caller',
+    file: 'src/cli/run/watchdog.ts',
+    find: "withoutFiles(['pipe', 'ignore', 'ignore'], inheritedFiles())",
+    replace: "['pipe', 'ignore', 'ignore']",
+    tests: tests('unit/cli/inherited-files', 'does not reach the command'),
+  },
+  {
     name: 'the watchdog leaves the jobs of set -m',
     file: 'src/cli/run/watchdog.ts',
     find: 'kill -s "$1" -- "-$session" $groups',

@@ -8,6 +8,8 @@ export interface CommandProcesses {
   kill(): void;
   /** True while one of them runs. A zombie has ended; where nobody reaps it, it stays forever. */
   readonly isAlive: boolean;
+  /** True if one of them was seen to run. Other than {@link isAlive}, it is false where that is only possible. */
+  readonly isSeen: boolean;
   /** Resolves when none of them runs any more. */
   ended(): Promise<void>;
   /** The ids of those that run. Without /proc, none. */

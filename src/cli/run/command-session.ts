@@ -56,6 +56,13 @@ export class CommandSession implements CommandProcesses {
     return this.#search(group === 'sent');
   }
 
+  get isSeen(): boolean {
+    const group = send(-this.id, 0);
+    if (group === 'forbidden') return true;
+    const { processes } = processTable();
+    return processes.length === 0 ? group === 'sent' : this.#members(processes).some(({ isRunning }) => isRunning);
+  }
+
   get running(): number[] {
     return this.#members(processTable().processes).flatMap(({ pid, isRunning }) => (isRunning ? [pid] : []));
   }

@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream';
 import { exitCodeOfSignal } from '../exit-code.js';
 import type { CommandProcesses } from './command-processes.js';
 import { CommandSession } from './command-session.js';
+import { inheritedFiles, withoutFiles } from './inherited-files.js';
 import type { Scope } from './scope.js';
 
 /** The command of `zklock run`, in a session of its own, with the standard streams of this process. */
@@ -21,10 +22,12 @@ export class Job {
    * @param env added to the environment
    */
   constructor(command: readonly string[], env: Readonly<Record<string, string>>, scope?: Scope) {
-    const [shell, ...shellOptions] = shellFor(process.env);
-    const child = spawn(shell, [...shellOptions, '-c', waitAndBecome, 'zklock', ...command], {
+    const inherited = inheritedFiles();
+    const [shell, ...shellOptions] = shellFor(process.env, inherited);
+    const script = waitAndBecome(shell === bash ? inherited : []);
+    const child = spawn(shell, [...shellOptions, '-c', script, 'zklock', ...command], {
       detached: true,
-      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+      stdio: withoutFiles(['inherit', 'inherit', 'inherit', 'pipe'], inherited),
       env: { ...process.env, ...env },
     });
     this.exitCode = exitCodeOf(child);
@@ -51,16 +54,20 @@ export class Job {
  * The read fails if `zklock` ends before it writes. It sets a variable that no command uses, because the command gets all
  * variables. The shell's own messages name the command that cannot be executed.
  */
-const waitAndBecome = 'read -r _zklock_go <&3 || exit 1; exec 3<&-; exec "$@"';
+const waitAndBecome = (files: readonly number[]): string =>
+  `read -r _zklock_go <&3 || exit 1; exec ${[3, ...files].map((file) => `${file}<&-`).join(' ')}; exec "$@"`;
 
 /**
  * dash, which is /bin/sh on Debian, drops the variables whose names it cannot assign, such as `spring.profile`. bash
- * passes them on. Without --posix, it would run the file of `BASH_ENV` first.
+ * passes them on, and can close a file whose number has two digits. Without --posix, it would run the file of `BASH_ENV`
+ * first.
  */
-function shellFor(env: NodeJS.ProcessEnv): [shell: string, ...options: string[]] {
+function shellFor(env: NodeJS.ProcessEnv, files: readonly number[]): [shell: string, ...options: string[]] {
   const isPlain = Object.keys(env).every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
-  return isPlain || !existsSync('/bin/bash') ? ['/bin/sh'] : ['/bin/bash', '--posix'];
+  return (isPlain && files.length === 0) || !existsSync(bash) ? ['/bin/sh'] : [bash, '--posix'];
 }
+
+const bash = '/bin/bash';
 
 function exitCodeOf(child: ChildProcess): Promise<number> {
   const exitCode = new Promise<number>((resolve, reject) => {

@@ -64,6 +64,10 @@ export class Scope implements CommandProcesses {
     return /^populated 1$/m.test(textOf(join(this.#folder, 'cgroup.events')));
   }
 
+  get isSeen(): boolean {
+    return this.isAlive; // the kernel knows
+  }
+
   get running(): number[] {
     return foldersIn(this.#folder).flatMap((folder) =>
       textOf(join(folder, 'cgroup.procs')).split('\n').filter(Boolean).map(Number),

@@ -112,7 +112,7 @@ export class SupervisedJob {
     const exitCode = await this.#job.exitCode;
     // The watchdog may have sent it while this process was stopped: then the guard has not looked yet.
     if (exitCode === exitCodeOfSignal('SIGKILL')) this.#guard.look();
-    const othersRun = processes.isAlive;
+    const othersRun = processes.isSeen;
     report.tell({ event: 'command-ended', exitCode, othersRun }, { isImportant: othersRun && this.#why === undefined });
     await processes.ended();
     report.tell({ event: 'all-ended', remainingMs: hold.remainingMs });

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { send, type CommandProcesses } from './command-processes.js';
+import { inheritedFiles, withoutFiles } from './inherited-files.js';
 
 /**
  * A small shell in a session of its own, which ends a command when this process cannot: because it was killed, or
@@ -13,8 +14,8 @@ export class Watchdog {
   constructor() {
     const shell = spawn('/bin/sh', ['-c', begin, 'watchdog', script], {
       detached: true,
-      // It must not keep the standard streams open, or a file system mounted.
-      stdio: ['pipe', 'ignore', 'ignore'],
+      // It must not keep the streams and files of the caller open, or a file system mounted.
+      stdio: withoutFiles(['pipe', 'ignore', 'ignore'], inheritedFiles()),
       cwd: '/',
       // For `sleep`, which the PATH of the command need not contain.
       env: { PATH: [process.env['PATH'] ?? [], '/usr/bin', '/bin'].flat().join(':') },
@@ -23,7 +24,7 @@ export class Watchdog {
     if (shell.pid === undefined) throw new Error('The system cannot start another process');
     shell.unref();
     this.#shell = shell;
-    this.#orders = shell.stdin;
+    this.#orders = shell.stdin as Writable;
     // It may have been killed. Then the job runs on without it.
     this.#orders.on('error', () => undefined);
   }

@@ -13,36 +13,41 @@ const model = {
 let link = 'connecting';
 let isRenderDue = false;
 
-const source = new EventSource('api/events');
-source.addEventListener('snapshot', (message) => {
-  const snapshot = JSON.parse(message.data);
-  const before = model.locks;
-  model.locks = new Map(snapshot.locks.map((lock) => [lock.path, lock]));
-  for (const path of before.keys()) if (!model.locks.has(path)) forgetLock(path);
-  for (const lock of snapshot.locks) setLock(lock);
-  model.events = snapshot.events;
-  model.allowRevoke = snapshot.allowRevoke;
-  setText(document.getElementById('root'), snapshot.root === '/' ? '' : `below ${snapshot.root}`);
-  received(snapshot);
-});
-source.addEventListener('change', (message) => {
-  const change = JSON.parse(message.data);
-  for (const lock of change.locks) {
-    model.locks.set(lock.path, lock);
-    setLock(lock);
-  }
-  for (const path of change.gone) {
-    model.locks.delete(path);
-    forgetLock(path);
-  }
-  model.events.push(...change.events);
-  received(change);
-});
-// The browser connects again by itself, and then gets a new snapshot.
-source.addEventListener('error', () => {
-  link = 'down';
-  render();
-});
+follow();
+
+function follow() {
+  const source = new EventSource('api/events');
+  source.addEventListener('snapshot', (message) => {
+    const snapshot = JSON.parse(message.data);
+    const before = model.locks;
+    model.locks = new Map(snapshot.locks.map((lock) => [lock.path, lock]));
+    for (const path of before.keys()) if (!model.locks.has(path)) forgetLock(path);
+    for (const lock of snapshot.locks) setLock(lock);
+    model.events = snapshot.events;
+    model.allowRevoke = snapshot.allowRevoke;
+    setText(document.getElementById('root'), snapshot.root === '/' ? '' : `below ${snapshot.root}`);
+    received(snapshot);
+  });
+  source.addEventListener('change', (message) => {
+    const change = JSON.parse(message.data);
+    for (const lock of change.locks) {
+      model.locks.set(lock.path, lock);
+      setLock(lock);
+    }
+    for (const path of change.gone) {
+      model.locks.delete(path);
+      forgetLock(path);
+    }
+    model.events.push(...change.events);
+    received(change);
+  });
+  // The browser connects again by itself, and then gets a new snapshot, but not after a refusal such as 503.
+  source.addEventListener('error', () => {
+    if (source.readyState === EventSource.CLOSED) setTimeout(follow, 10_000);
+    link = 'down';
+    render();
+  });
+}
 
 for (const id of ['search', 'filter', 'sort'])
   document.getElementById(id).addEventListener('input', () => renderSoon());

@@ -738,7 +738,7 @@ export const others: readonly Mistake[] = [
   ),
   mistake(
     'a mutex on the path of a semaphore',
-    ({ path }) => [foreignNode, `The lock ${path}`, /create: (locks, leases|leases, locks)\./, 'Use another path'],
+    ({ path }) => [foreignNode, `The lock ${path}`, /create: (locks, leases|leases, locks)\./, 'Use another path, in all clients at once'],
     async ({ client, path, defer }) => {
       const lease = await new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire();
       defer(() => lease.release());
@@ -751,7 +751,7 @@ export const others: readonly Mistake[] = [
       foreignNode,
       `The lock ${path}`,
       /create: _c_\S+-lock-\d+/,
-      'Use another path',
+      'Use another path, in all clients at once',
       { trouble: 'a mutex on the path of a lock of another kind' },
     ],
     async ({ client, path, defer }) => {

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import type { RunEvent } from '../../../src/cli/run/report.ts';
 import { SupervisedJob, type Supervision } from '../../../src/cli/run/supervised-job.ts';
 import type { Hold } from '../../../src/mutex/hold.ts';
 import { systemClock } from '../../../src/support/clock.ts';
+import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
 import { until } from '../../../lab/until.ts';
 
 describe('the job of zklock run', function () {
@@ -34,6 +35,22 @@ describe('the job of zklock run', function () {
       ask(run);
       expect(await outcome).to.deep.equal({ is: 'ended', exitCode: 3 });
     });
+
+  it('says that others run only if one was seen, and not because other programs start processes', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const starts = ['-c', 'while :; do for each in 1 2 3 4 5 6 7 8; do (:) & done; wait; done'];
+    const busy = [1, 2].map(() => spawn('sh', starts, { stdio: 'ignore' }));
+    const forget = whenProcessEnds(() => busy.forEach((shell) => shell.kill('SIGKILL')));
+    try {
+      const told: RunEvent[] = [];
+      for (let run = 0; run < 30; run += 1) await supervised(['true'], (event) => told.push(event)).job.run();
+      const ended = told.flatMap((event) => (event.event === 'command-ended' ? [event.othersRun] : []));
+      expect(ended).to.deep.equal(ended.map(() => false));
+    } finally {
+      for (const shell of busy) shell.kill('SIGKILL');
+      forget();
+    }
+  });
 
   it('names a daemon that runs on after a loss', async function () {
     if (process.platform !== 'linux') this.skip();
