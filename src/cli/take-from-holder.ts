@@ -6,7 +6,7 @@ import type { connectionOptions } from './connection.js';
 import { exitCodes } from './exit-code.js';
 import { holderOf } from './holder-of.js';
 import type { Io } from './io.js';
-import { openBoard } from './observe/open-board.js';
+import { openBoard, readBoard, type OpenBoard } from './observe/open-board.js';
 import { printable, printableJson } from '../support/printable.js';
 import { unlessUnanswered } from './observe/unanswered.js';
 import type { Arguments } from './verb.js';
@@ -45,6 +45,11 @@ function withHolder(
     await using open = await openBoard(args, path, io);
     const { client, board } = open;
     const znode = await holderOf(client.host, board, path);
+    const again = await holderInSecondRead(args, open, path);
+    if (again !== undefined && again !== znode) {
+      io.stderr.write(`nothing done: two reads of ${printable(path)} show different holders. Run the command again\n`);
+      return exitCodes.failed;
+    }
     const done = znode === undefined ? 'free' : await act(client, znode).catch(unlessGone);
     const phantom = done === 'released' && znode !== undefined ? await phantomAt(client, znode) : undefined;
     if (phantom !== undefined) {
@@ -58,6 +63,20 @@ function withHolder(
       io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);
     return exitCodes.success;
   });
+}
+
+/** One bit of a list that was changed on its way may show a waiter as the holder. */
+async function holderInSecondRead(
+  args: Arguments<AskOptions>,
+  { client }: OpenBoard,
+  path: string,
+): Promise<string | undefined> {
+  const board = await readBoard(args, path, client);
+  try {
+    return await holderOf(client.host, board, path);
+  } finally {
+    board.close();
+  }
 }
 
 /** The words for a znode that only the server of this client still shows. */

@@ -152,6 +152,38 @@ export function isSequenceNearOverflow(sequence: number): boolean {
   return sequence < 0 || sequence >= 2 ** 31 - 1_000_000;
 }
 
+/**
+ * The names that cannot all be right if the next child gets the number `next`: their numbers are not given out yet, or
+ * another child has the same number. One changed bit changes one name; a downgrade gives a reader the number of its
+ * writer. With more than two such names, something else is the matter: empty.
+ *
+ * @example
+ * doubtfulNames(['_c_0f…-lock-0000000006', '_c_6f…-lock-0000000005'], 6); // ['_c_0f…-lock-0000000006']
+ */
+export function doubtfulNames(names: readonly string[], next: number): string[] {
+  const numbers = new Set<number>();
+  const doubtful = names.filter((name) => {
+    const number = numberAtEnd(name);
+    if (number < 0) return false;
+    if (number >= next || numbers.has(number)) return true;
+    numbers.add(number);
+    return false;
+  });
+  return names.length > 1 && doubtful.length <= 2 ? doubtful : [];
+}
+
+/** The last ten characters as a number; -1 if they are not all digits. */
+function numberAtEnd(name: string): number {
+  if (name.length < numberLength) return -1;
+  let number = 0;
+  for (let at = name.length - numberLength; at < name.length; at += 1) {
+    const code = name.charCodeAt(at);
+    if (!isDigit(code)) return -1;
+    number = 10 * number + code - 48;
+  }
+  return number;
+}
+
 const uuidPattern = '[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const protectedName = new RegExp(`^_c_(${uuidPattern})-`, 'i');
 const kazooName = /^[0-9a-f]{32}(__r?lock__)-?\d+$/;

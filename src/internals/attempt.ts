@@ -9,7 +9,7 @@ import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
 import { MisfitError } from './own-creation.js';
 import { seekPhantoms } from './phantoms.js';
 import { Predecessors, type WaiterToWake, type ZnodesBefore } from './predecessors.js';
-import type { Queued, QueueView } from './queue-view.js';
+import type { Queued, QueueView, Standing } from './queue-view.js';
 import type { Behind, ZnodeQueue } from './znode-queue.js';
 import type { Deadline, Wait } from '../support/deadline.js';
 
@@ -284,6 +284,7 @@ export class Attempt {
   ): Promise<Step> {
     const node = this.#node;
     const { session } = node;
+    let isConfirmed = false;
     for (;;) {
       this.#deadline.check();
       if (session.isEnded) return { is: 'over' };
@@ -300,6 +301,11 @@ export class Attempt {
         continue;
       }
       const standing = view.standingOf(node.name);
+      if (!isConfirmed && this.#isContradicted(standing)) {
+        isConfirmed = true;
+        view = undefined;
+        continue;
+      }
       switch (standing.is) {
         case 'absent':
           return { is: 'absent' };
@@ -321,6 +327,13 @@ export class Attempt {
         }
       }
     }
+  }
+
+  /** A bit of a name may have been changed on its way. Then the next list decides. */
+  #isContradicted(standing: Standing): boolean {
+    const { before, watch } = standing.is === 'waiting' ? standing : none;
+    const names = [before, watch].filter((name) => name !== undefined);
+    return this.#predecessors?.isContradictedBy(names.map((name) => join(this.#queue.path, name))) ?? false;
   }
 
   #waiting({ position, watch, isNext, isAdjacent, before, lockData, children }: Queued): Waiting {
@@ -371,6 +384,8 @@ export class Attempt {
     return !this.#node.session.hasTimeToGrant;
   }
 }
+
+const none: Partial<Queued> = {};
 
 /** A lost proof is made again on the next connection. A server that does not know the request will never prove anything. */
 function unlessUnknown(error: unknown): void {

@@ -1,22 +1,26 @@
-import { getChildren } from '../zookeeper/operations.js';
+import { getSequence } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { isSameDriver } from '../driver/application-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { foreignNames } from '../driver/names.js';
+import { doubtfulNames, foreignNames, isSequenceNearOverflow } from '../driver/names.js';
 import { OnceATick } from '../zookeeper/once-a-tick.js';
 
 /** The names of a lock's children, and the zxid of the answer that listed them. */
 export class Listing {
   readonly zxid: bigint;
   readonly names: readonly string[];
+  readonly #next: number;
+  #doubtful: readonly string[] | undefined;
   #queue:
     | { readonly driver: LockDriver; readonly sorted: readonly string[]; readonly foreign: readonly string[] }
     | undefined;
 
-  constructor(names: readonly string[], zxid: bigint) {
+  /** @param next the number that the next child gets */
+  constructor(names: readonly string[], zxid: bigint, next = Infinity) {
     this.names = names;
     this.zxid = zxid;
+    this.#next = next;
   }
 
   without(name: string): Listing {
@@ -24,6 +28,15 @@ export class Listing {
       this.names.filter((one) => one !== name),
       this.zxid,
     );
+  }
+
+  /**
+   * The names that contradict the rest of the answer, so that a bit of one may have been changed on its way. Near its last
+   * number, a lock lists before each grant.
+   */
+  get doubtful(): readonly string[] {
+    this.#doubtful ??= isSequenceNearOverflow(this.#next) ? [] : doubtfulNames(this.names, this.#next);
+    return this.#doubtful;
   }
 
   /**
@@ -56,8 +69,8 @@ class Lists extends OnceATick<Listing> {
 
 async function list(session: Session, path: string): Promise<Listing> {
   try {
-    const { value, zxid } = await session.request(getChildren(path));
-    return new Listing(value, zxid);
+    const { value, zxid } = await session.request(getSequence(path));
+    return new Listing(value.names, zxid, value.next);
   } catch (error) {
     // If the lock's own znode does not exist, it has no children: a child that was created there has been deleted with
     // it.

@@ -16,6 +16,8 @@ export class OrderedQueue implements QueueKind {
   readonly driver: LockDriver;
   readonly #lock: OrderedLock;
   readonly #newcomer: string;
+  /** The doubtful names that two lists have shown. */
+  #confirmed = '';
 
   constructor(driver: LockDriver, lock: OrderedLock) {
     this.driver = driver;
@@ -41,7 +43,13 @@ export class OrderedQueue implements QueueKind {
   }
 
   async read(session: Session): Promise<QueueView> {
-    return this.viewOf(await listChildren(session, this.#lock.path));
+    const listing = await listChildren(session, this.#lock.path);
+    const doubtful = this.#doubtfulIn(listing);
+    if (doubtful === '' || doubtful === this.#confirmed) return this.viewOf(listing);
+    // A bit of the holder's name that was changed on its way would let a waiter believe that it is first.
+    const second = await listChildren(session, this.#lock.path);
+    this.#confirmed = this.#doubtfulIn(second);
+    return this.viewOf(second);
   }
 
   viewOf(listing: Listing): QueueView {
@@ -75,6 +83,13 @@ export class OrderedQueue implements QueueKind {
     return new Set(
       this.#lock.foreignNodes === 'reject' ? foreign : foreign.filter((name) => kazooSequenceOf(name) === undefined),
     );
+  }
+
+  /** The names in one of which a bit may have been changed. Many of them are there for another reason. */
+  #doubtfulIn(listing: Listing): string {
+    const { foreign } = listing.queue(this.driver);
+    const names = [...listing.doubtful, ...(foreign.length > 0 ? this.unknownIn(foreign) : [])];
+    return names.length <= 2 ? names.join('/') : '';
   }
 
   isFree(sorted: readonly string[]): boolean {

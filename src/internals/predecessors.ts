@@ -47,7 +47,15 @@ export class Predecessors {
 
   /** True if the waiter may have become first or second. */
   get isAnyGone(): boolean {
-    return this.#znodes.some(({ isGone }) => isGone);
+    return this.#znodes.some((znode) => znode.is !== 'there');
+  }
+
+  /**
+   * True if a list that shows only these znodes before the waiter is wrong: before a list without a watched znode, the
+   * server tells its deletion.
+   */
+  isContradictedBy(paths: readonly string[]): boolean {
+    return this.#znodes.some(({ path, seen, isGone }) => seen && !isGone && !paths.includes(path));
   }
 
   /** True if the znode before the predecessor is deleted: the next list probably shows that the waiter is second. */
@@ -68,7 +76,7 @@ export class Predecessors {
     this.#znodes = paths.map((path) => known.find((znode) => znode.path === path) ?? new WatchedZnode(path));
     this.#wasListOld = this.#znodes.some(({ isGone }) => isGone);
     for (const znode of known) if (!this.#znodes.includes(znode)) znode.stop();
-    for (const znode of this.#znodes) if (!known.includes(znode)) this.#watch(znode);
+    for (const znode of this.#znodes) if (!known.includes(znode) || znode.is === 'missing') this.#watch(znode);
     const { failure } = this.#znodes.at(-1) ?? {};
     if (failure) waiter.fail(failure.error);
     else this.#judge();
@@ -100,16 +108,25 @@ export class Predecessors {
         this.#rememberHolder();
       },
       told: (event) => {
-        if (event === 'deleted') this.#deleted(znode);
-        else if (this.#znodes.includes(znode)) this.#watch(znode);
+        if (event !== 'deleted') {
+          if (this.#znodes.includes(znode)) this.#watch(znode);
+        } else if (znode.seen) this.#deleted(znode);
+        else this.#missed(znode);
       },
       failed: (error) => this.#unwatchable(znode, error),
     });
   }
 
   #deleted(znode: WatchedZnode): void {
-    znode.isGone = true;
+    znode.is = 'gone';
     if (this.#znodes.includes(znode)) this.#judge();
+  }
+
+  /** The list may have shown a znode that never existed, because a bit of its name was changed on its way. */
+  #missed(znode: WatchedZnode): void {
+    if (znode.is === 'missing') return this.#deleted(znode);
+    znode.is = 'missing';
+    if (this.#znodes.includes(znode)) this.#waiter?.wake('recheck');
   }
 
   /**
@@ -177,7 +194,8 @@ export interface WaiterToWake {
 
 class WatchedZnode {
   readonly path: string;
-  isGone = false;
+  /** `missing`: a list showed it, and the first read did not find it. The next list decides. */
+  is: 'there' | 'missing' | 'gone' = 'there';
   seen: SeenHolder | undefined;
   /** The reason why the server refused the watch. */
   failure: { readonly error: unknown } | undefined;
@@ -185,5 +203,9 @@ class WatchedZnode {
 
   constructor(path: string) {
     this.path = path;
+  }
+
+  get isGone(): boolean {
+    return this.is === 'gone';
   }
 }

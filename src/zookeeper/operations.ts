@@ -177,7 +177,18 @@ export function getData(path: string, watch: boolean): Operation<{ data: Buffer;
 }
 
 export function getChildren(path: string, watch = false): Operation<string[]> {
-  return operation('getChildren2', 'read', path, (to) => to.path(path).flag(watch), readNames);
+  return operation(
+    'getChildren2',
+    'read',
+    path,
+    (to) => to.path(path).flag(watch),
+    (from) => readChildren(from).names,
+  );
+}
+
+/** As `getChildren`, with the number that the next sequential child gets. */
+export function getSequence(path: string): Operation<{ names: string[]; next: number }> {
+  return operation('getChildren2', 'read', path, (to) => to.path(path).flag(false), readChildren);
 }
 
 /** Lets the server catch up with its leader before it answers the next requests on this connection. */
@@ -399,13 +410,18 @@ function readSequential(from: Reader, asked: string): string {
 }
 
 /** A list in which a count or a length was changed on its way must not hide a znode. */
-function readNames(from: Reader): string[] {
+function readChildren(from: Reader): { names: string[]; next: number } {
   const names = from.texts();
-  readStat(from);
+  from.skip(36); // czxid, mzxid, ctime, mtime, version
+  const changes = from.int();
+  from.skip(16); // aversion, ephemeralOwner, dataLength
+  const children = from.int();
+  from.skip(8); // pzxid
   from.end();
   for (const name of names)
     if (name === '' || name.includes('/')) throw new RangeError('The list of children contains a name that is none');
-  return names;
+  // The servers count each create and each delete as a change, and number the children by the creates.
+  return { names, next: (changes + children) / 2 };
 }
 
 function readStat(from: Reader): Stat {

@@ -151,4 +151,11 @@ export const mutants = [
     replace: 'if (processes.length > 99) this.#with.report',
     tests: tests('unit/cli/supervised-job', 'names a daemon'),
   },
+  {
+    name: 'the KILL after the grace stays due when the job has been killed for a loss',
+    file: 'src/cli/run/supervised-job.ts',
+    find: 'this.#cancelKill();\n    this.#why ??= why;',
+    replace: 'this.#why ??= why;',
+    tests: tests('unit/cli/supervised-job', 'leaves no timer behind'),
+  },
 ];

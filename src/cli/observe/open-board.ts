@@ -23,22 +23,37 @@ export async function openBoard(args: Arguments<typeof connectionOptions>, root:
   validatePath(root);
   const { options } = args;
   const client = await connect(args, io, { sessionTimeoutMs: options['session-timeout'] ?? observerTimeoutMs });
-  const board = new LockBoard(client.host, root);
-  const open: OpenBoard = {
-    client,
-    board,
-    async [Symbol.asyncDispose]() {
-      board.close();
-      await client.close({ timeoutMs: 1_000 });
-    },
-  };
+  const close = (): Promise<void> => client.close({ timeoutMs: 1_000 });
   try {
-    await untilLive(open, options['connect-timeout'] ?? defaultWaitMs);
+    const board = await readBoard(args, root, client);
+    return {
+      client,
+      board,
+      async [Symbol.asyncDispose]() {
+        board.close();
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** As `openBoard`, with a client that is connected. The caller closes the board. */
+export async function readBoard(
+  { options }: Arguments<typeof connectionOptions>,
+  root: string,
+  client: LockClient,
+): Promise<LockBoard> {
+  const board = new LockBoard(client.host, root);
+  try {
+    await untilLive({ client, board }, options['connect-timeout'] ?? defaultWaitMs);
     const error = board.unreadable.get(root);
     if (error !== undefined) refused(client.host.options, `The locks below ${root} cannot be read`)(error);
-    return open;
+    return board;
   } catch (error) {
-    await open[Symbol.asyncDispose]();
+    board.close();
     throw error;
   }
 }
@@ -56,7 +71,7 @@ const observerTimeoutMs = 10_000;
 const defaultWaitMs = 15_000;
 
 /** Big trees take time, so only a pause without a connection counts. */
-function untilLive({ client, board }: OpenBoard, limitMs: number): Promise<void> {
+function untilLive({ client, board }: Pick<OpenBoard, 'client' | 'board'>, limitMs: number): Promise<void> {
   const { sessions, clock } = client.host;
   return new Promise((resolve, reject) => {
     let cancel = (): void => undefined;

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { RunEvent } from '../../../src/cli/run/report.ts';
 import { SupervisedJob, type Supervision } from '../../../src/cli/run/supervised-job.ts';
 import type { Hold } from '../../../src/mutex/hold.ts';
-import { systemClock } from '../../../src/support/clock.ts';
+import { systemClock, type Clock } from '../../../src/support/clock.ts';
 import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
 import { until } from '../../../lab/until.ts';
 
@@ -52,6 +52,46 @@ describe('the job of zklock run', function () {
     }
   });
 
+  it('leaves no timer behind if the lock is lost while it ends: a later KILL might hit the session of others', async () => {
+    const ready = join(folder, 'ready');
+    const lost = new AbortController();
+    const events: RunEvent['event'][] = [];
+    const pending = new Set<object>();
+    const clock: Clock = {
+      ...systemClock,
+      after: (delayMs, run) => {
+        const timer = {};
+        pending.add(timer);
+        const over = (): boolean => pending.delete(timer);
+        const cancel = systemClock.after(delayMs, () => {
+          over();
+          run();
+        });
+        return () => {
+          over();
+          cancel();
+        };
+      },
+    };
+    let remainingMs = 600_000;
+    const hold = {
+      signal: lost.signal,
+      get remainingMs() {
+        return remainingMs;
+      },
+    };
+    const command = ['sh', '-c', `trap '' TERM; : > ${ready}; while :; do sleep 0.05; done`];
+    const { job } = supervised(command, ({ event }) => events.push(event), hold, { clock, sessionTimeoutMs: 120 });
+    const outcome = job.run();
+    await until('the command runs', () => existsSync(ready), 50_000);
+    remainingMs = 1_400;
+    await until('the job ends', () => events.includes('ending'), 50_000);
+    lost.abort(new Error('the lock is lost'));
+    expect(await outcome).to.include({ is: 'lost' });
+    expect(events.filter((event) => event === 'killed')).to.have.length(1);
+    expect([...pending]).to.deep.equal([]);
+  });
+
   it('names a daemon that runs on after a loss', async function () {
     if (process.platform !== 'linux') this.skip();
     const file = join(folder, 'daemon');
@@ -70,16 +110,24 @@ interface Run {
   readonly pass: (signal: NodeJS.Signals) => void;
 }
 
-function supervised(command: readonly string[], tell: (event: RunEvent) => void, hold: Partial<Hold> = {}): Run {
+function supervised(
+  command: readonly string[],
+  tell: (event: RunEvent) => void,
+  hold: Partial<Hold> = {},
+  more: Partial<Supervision> = {},
+): Run {
   let passTo: (signal: NodeJS.Signals) => void = () => undefined;
-  const held = {
-    path: '/locks/a/_c_x-lock-0000000000',
-    fencingToken: 1n,
-    signal: new AbortController().signal,
-    remainingMs: 600_000,
-    isValid: true,
-    ...hold,
-  };
+  // Its getters must stay, because the guard reads them again.
+  const held = Object.defineProperties(
+    {
+      path: '/locks/a/_c_x-lock-0000000000',
+      fencingToken: 1n,
+      signal: new AbortController().signal,
+      remainingMs: 600_000,
+      isValid: true,
+    },
+    Object.getOwnPropertyDescriptors(hold),
+  );
   const job = new SupervisedJob({
     hold: held,
     plan: { path: '/locks/a', command },
@@ -89,6 +137,7 @@ function supervised(command: readonly string[], tell: (event: RunEvent) => void,
     interrupts: { passTo: (target: (signal: NodeJS.Signals) => void) => (passTo = target) },
     report: { tell },
     io: { onSignal: () => () => undefined },
+    ...more,
   } as unknown as Supervision);
   return { job, pass: (signal) => passTo(signal) };
 }
