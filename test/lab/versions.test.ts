@@ -8,10 +8,7 @@ import { rejection } from '../../lab/until.ts';
 
 describe('ZOOKEEPER_VERSION', () => {
   it('chooses a server of the table, or another one of Maven', () => {
-    expect(chosenVersion({ ZOOKEEPER_VERSION: newestVersion })).to.deep.equal({
-      version: newestVersion,
-      from: 'maven',
-    });
+    expect(chosenVersion({ ZOOKEEPER_VERSION: newestVersion })).to.include({ version: newestVersion, from: 'maven' });
     expect(chosenVersion({ ZOOKEEPER_VERSION: '3.5.0-alpha' }).from).to.equal('maven');
     expect(serverVersions.map(({ version }) => version)).to.include(newestVersion);
   });
