@@ -3,7 +3,7 @@ import { now, virtualMachine } from './world.ts';
 import { phases } from './virtual/agenda.ts';
 import './servers/over-tls.ts';
 import type { Context, Runner } from 'mocha';
-import { ensureDebianZooKeeper } from './servers/debian-zookeeper.ts';
+import { ensureServerJars } from './servers/server-jars.ts';
 import { VirtualZooKeeper } from './servers/virtual/virtual-zookeeper.ts';
 import { findZooKeeper, type FoundZooKeeper } from './servers/find-zookeeper.ts';
 
@@ -68,7 +68,7 @@ export function sharedConnectString(): string {
 /** Installs what the tests need of a bare machine here, outside of their timeouts. */
 export async function mochaGlobalSetup(this: Runner): Promise<void> {
   const { suites } = this.suite;
-  if (!virtualMachine && suites.some(({ file }) => !isPure(file))) await ensureDebianZooKeeper();
+  if (!virtualMachine && suites.some(({ file }) => !isPure(file))) await ensureServerJars();
   if (!suites.some(({ title }) => title.endsWith(browserSuite))) return;
   // Loaded only here: the other suites need no browser.
   const { ensureChromium } = await import('./programs/chromium.ts');

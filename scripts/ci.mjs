@@ -1,5 +1,6 @@
 // The gate: what must hold before a change goes in, in at most 20 minutes on two busy cores. Called by .ci/run. The rest is
 // in scripts/night.mjs.
+import { bootstrap } from './bootstrap.mjs';
 import { onRealServer } from './suites.mjs';
 import { changesOf, cloneOfProject, freshSeed, runSteps, scratchFolder } from './steps.mjs';
 
@@ -51,7 +52,17 @@ const programs = [
   npm('simulate', '--', '--seeds', String(freshSeed()), '--minutes', '2', '--out', scratchFolder('fresh')),
 ].map((step) => ({ ...step, isNice: true }));
 
+bootstrap();
+await chooseServer();
 process.exitCode = await runSteps(suites, programs);
+
+/** The newest ZooKeeper for all tests with real servers; Debian's where Maven cannot get it. */
+async function chooseServer() {
+  const { lackOfVersion, newestVersion } = await import('./server-versions.mjs');
+  const lack = await lackOfVersion(newestVersion);
+  if (lack) console.log(`The servers are Debian's, because ${lack}`);
+  else process.env.ZOOKEEPER_VERSION = newestVersion;
+}
 
 /**
  * The first steps of a new user: clone and start. The demonstration must end with a table that shows no overlap, and must leave the

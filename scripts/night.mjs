@@ -2,6 +2,7 @@
 // Every step runs, also after a failure. --part deals out the steps to several machines.
 import { parseArgs } from 'node:util';
 import { deal } from './shards.mjs';
+import { bootstrap } from './bootstrap.mjs';
 import { freshSeed, runSteps } from './steps.mjs';
 
 const { values } = parseArgs({
@@ -9,6 +10,8 @@ const { values } = parseArgs({
 });
 const seed = values.seed ?? String(freshSeed());
 
+bootstrap();
+const { serverVersions } = await import('./server-versions.mjs');
 const npm = (...args) => ['npm', 'run', ...args];
 const chosen = choose([
   step('real', 60, ['npm', 'test', '--', '--world', 'real']),
@@ -26,6 +29,7 @@ const chosen = choose([
   step('embedded-suite', 60, npm('test:embedded:suite')),
   step('ensemble', 30, npm('test:ensemble')),
   step('interop', 30, npm('test:interop')),
+  ...serverVersions.map(({ version }) => step(`server-${version}`, 90, npm('test:versions', '--', '--only', version))),
   step('containers', 60, npm('test:containers')),
   step('tls', 30, npm('test:tls')),
   step('tls-real', 90, ['npm', 'test', '--', '--world', 'real'], { ZK_TLS: '1' }),

@@ -32,6 +32,9 @@ export const onRealServer = [
 /** The tests of a real server that `npm test` ends with. The gate runs all of `test/contract`. */
 export const contract = ['test/contract/*.test.ts'];
 
+/** The tests that compare the embedded server with a real one of the same version. */
+export const comparisons = ['compare', 'expiry', 'words'].map((name) => `test/contract/embedded/${name}.test.ts`);
+
 /** The suites that run on virtual time, unless TEST_WORLD is `real`. */
 const virtualSuites = ['behaviour', 'faults'];
 

@@ -262,6 +262,7 @@ function settingsOf(options: EnsembleOptions): Settings {
     minSessionTimeoutMs: options.minSessionTimeoutMs ?? tickTimeMs * 2,
     maxSessionTimeoutMs: options.maxSessionTimeoutMs ?? tickTimeMs * 20,
     containerCheckIntervalMs: options.containerCheckIntervalMs ?? 60_000,
+    version: '3.8',
     extendedTypes: options.extendedTypesEnabled ?? false,
     maxBufferBytes: 0xfffff,
     quorum: Math.floor(members / 2) + 1,

@@ -38,7 +38,7 @@ export class Member {
     this.id = id;
     this.#settings = settings;
     this.#ensemble = ensemble;
-    this.replica = new Replica(settings.maxBufferBytes);
+    this.replica = new Replica(settings.maxBufferBytes, settings.version);
     this.#desk = new ClientDesk(this, settings, secret);
   }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { flockAptGet } from './apt-get.ts';
 import { adviseServer, chooseLocal, givenConnectString, zooKeeperImage, type LocalFacts } from './choose-zookeeper.ts';
@@ -21,6 +21,14 @@ const names = [
 
 /** The jars that Debian's `zookeeper` package and its dependencies install. */
 export const zooKeeperJars: readonly string[] = names.map((name) => `/usr/share/java/${name}.jar`);
+
+/** Debian's jars of Netty, which serves TLS. `netty-all.jar` contains no class. */
+export function nettyJars(): string[] {
+  const folder = '/usr/share/java';
+  return readdirSync(folder)
+    .filter((name) => /^netty-(?!.*\d+\.\d+).*\.jar$/.test(name))
+    .map((name) => join(folder, name));
+}
 
 let ensured: Promise<void> | undefined;
 

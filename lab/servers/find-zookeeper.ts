@@ -1,6 +1,7 @@
 import { adviseServer, chooseLocal, chooseZooKeeper, givenConnectString, zooKeeperImage } from './choose-zookeeper.ts';
 import { localFacts } from './debian-zookeeper.ts';
 import { dockerHasImage, startContainer } from './docker-zookeeper.ts';
+import { chosenVersion } from './versions.ts';
 import { startRealServer } from './zookeeper-server.ts';
 
 export interface FoundZooKeeper {
@@ -11,11 +12,15 @@ export interface FoundZooKeeper {
   stop(): Promise<void>;
 }
 
-/** The ZooKeeper of the tests: ZOOKEEPER_CONNECT, else a Docker container, else a Java process of Debian's package. */
+/**
+ * The ZooKeeper of the tests: ZOOKEEPER_CONNECT, else a Docker container unless ZOOKEEPER_VERSION asks for a server, else
+ * a Java process.
+ */
 export async function findZooKeeper(): Promise<FoundZooKeeper> {
   const { env } = process;
-  const asked = givenConnectString(env) === undefined && (await dockerHasImage(zooKeeperImage(env)));
-  const choice = chooseZooKeeper({ env, dockerHasImage: asked, ...localFacts() });
+  const mayBeDocker = givenConnectString(env) === undefined && env['ZOOKEEPER_VERSION'] === undefined;
+  const hasImage = mayBeDocker && (await dockerHasImage(zooKeeperImage(env)));
+  const choice = chooseZooKeeper({ env, dockerHasImage: hasImage, ...localFacts() });
   switch (choice.use) {
     case 'environment':
       return { connectString: choice.connectString, how: 'ZOOKEEPER_CONNECT', stop: () => Promise.resolve() };
@@ -27,7 +32,7 @@ export async function findZooKeeper(): Promise<FoundZooKeeper> {
       const server = await startRealServer();
       return {
         connectString: server.connectString,
-        how: `a local server, process ${server.pid}`,
+        how: `a local server of ZooKeeper ${chosenVersion().version}, process ${server.pid}`,
         stop: () => server.stop(),
       };
     }
@@ -40,6 +45,8 @@ export async function findZooKeeper(): Promise<FoundZooKeeper> {
  */
 export function lackOfZooKeeper(): string | undefined {
   const facts = localFacts();
+  // A server that somebody asked for by its version is no reason to skip tests.
+  if (chosenVersion().from === 'maven') return undefined;
   if (chooseLocal(facts).use !== 'nothing') return undefined;
   return adviseServer({ env: process.env, ...facts, dockerAnswers: false, hasShared: true }).split('. ', 1)[0];
 }

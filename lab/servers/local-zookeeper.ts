@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { giveUpPort, keepPort, PortTakenError } from './free-port.ts';
 import { fourLetterWord, serverMode } from './four-letter-word.ts';
 import { whenProcessEnds } from './process-end.ts';
-import { nettyJars, securityConfig, securityJavaOptions, type Security } from './security.ts';
+import { securityConfig, securityJavaOptions, type Security } from './security.ts';
 import { isOverTls } from './tls-front.ts';
 import { ServerProcess } from './server-process.ts';
 import type { KeeperVersion } from './virtual/keeper-desk.ts';
@@ -28,6 +28,8 @@ export interface ServerOptions {
   security?: Security;
   /** The most answers that one connection gets in a second. Only in the virtual world. @default no limit */
   answersPerSecond?: number;
+  /** The ZooKeeper that an embedded server imitates. Only in the virtual world. @default '3.8' */
+  version?: '3.8' | '3.9';
   /** An imitation of this ClickHouse Keeper. Only in the virtual world. @default ZooKeeper */
   keeper?: KeeperVersion;
 }
@@ -125,7 +127,7 @@ export class LocalZooKeeper implements ZooKeeperServer {
         main: this.#main,
         jvm: this.#jvm,
         javaOptions: this.#javaOptions,
-        jars: this.#security.tls ? nettyJars() : [],
+        isOverTls: this.#security.tls !== undefined,
       }),
     );
     this.#state = { at: 'started', process };

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyFile, storePassword, type KeyName } from './tls-keys.ts';
 
@@ -78,12 +78,4 @@ function krb5LoginModule({ principal, keytab }: ServerLogin): string {
   useTicketCache=false
   isInitiator=false
   principal=${JSON.stringify(principal)}`;
-}
-
-/** Debian's jars of Netty, which serves TLS. `netty-all.jar` contains no class. */
-export function nettyJars(): string[] {
-  const folder = '/usr/share/java';
-  return readdirSync(folder)
-    .filter((name) => /^netty-(?!.*\d+\.\d+).*\.jar$/.test(name))
-    .map((name) => join(folder, name));
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
+import { ensureServerJars } from './server-jars.ts';
 import { onFreshPorts } from './free-port.ts';
 import { serverMode } from './four-letter-word.ts';
 import { LocalZooKeeper, type ServerOptions, type ZooKeeperServer } from './local-zookeeper.ts';
@@ -18,7 +18,7 @@ const pollMs = 25;
 
 /** Starts an ensemble of processes, and resolves when every member serves. */
 export async function startRealEnsemble(size: number, options: ServerOptions): Promise<Ensemble> {
-  await ensureDebianZooKeeper();
+  await ensureServerJars();
   return onFreshPorts(size * 3, async (ports) => {
     const ensemble = new LocalEnsemble(createMembers(size, ports, options));
     try {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { zooKeeperJars } from './debian-zookeeper.ts';
+import { serverClassPath } from './server-jars.ts';
 
 export const mainClass = {
   standalone: 'org.apache.zookeeper.server.ZooKeeperServerMain',
@@ -15,8 +15,7 @@ export interface ZooKeeperProcessOptions {
   readonly main: keyof typeof mainClass;
   readonly jvm: Jvm;
   readonly javaOptions: readonly string[];
-  /** Further jars, in front of the others. */
-  readonly jars?: readonly string[];
+  readonly isOverTls: boolean;
 }
 
 const jvmOptions: Readonly<Record<Jvm, readonly string[]>> = {
@@ -29,7 +28,7 @@ export function zooKeeperCommandLine({
   main,
   jvm,
   javaOptions,
-  jars = [],
+  isOverTls,
 }: ZooKeeperProcessOptions): string[] {
   return [
     'java',
@@ -37,7 +36,7 @@ export function zooKeeperCommandLine({
     '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
     ...javaOptions,
     '-cp',
-    [...jars, ...zooKeeperJars].join(':'),
+    serverClassPath({ isOverTls }),
     mainClass[main],
     join(directory, 'zoo.cfg'),
   ];

@@ -1,4 +1,4 @@
-import { ensureDebianZooKeeper } from './debian-zookeeper.ts';
+import { ensureServerJars } from './server-jars.ts';
 import { virtualMachine } from '../world.ts';
 import { onFreshPorts } from './free-port.ts';
 import { VirtualEnsemble } from './virtual/virtual-ensemble.ts';
@@ -20,9 +20,9 @@ export function startServer(options: ServerOptions = {}): Promise<ZooKeeperServe
  * await using server = await startRealServer({ tickTimeMs: 200, containerCheckMs: 10 });
  */
 export async function startRealServer(options: ServerOptions = {}): Promise<ZooKeeperServer> {
-  if (options.keeper ?? options.answersPerSecond)
-    throw new Error('Only a virtual server imitates ClickHouse Keeper, or has a pace');
-  await ensureDebianZooKeeper();
+  if (options.keeper ?? options.answersPerSecond ?? options.version)
+    throw new Error('Only a virtual server imitates another one, or has a pace');
+  await ensureServerJars();
   const hasSecurePort = options.security?.tls === 'own-port';
   return onFreshPorts(hasSecurePort ? 2 : 1, async ([port = 0, securePort]) => {
     const place = { main: 'standalone', port, ...(securePort !== undefined && { securePort }) } as const;

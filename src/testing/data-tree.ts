@@ -1,13 +1,14 @@
 import { allows, openAcl, permissions, readOnlyAcl, type Acl } from './acl.js';
 import { JavaHashSet } from './java-hash-set.js';
 import { events, type EventType } from './opcodes.js';
-import { WatchTable, type Watcher, type WatchEvent } from './watch-table.js';
+import { WatchTable, type ServerVersion, type Watcher, type WatchEvent } from './watch-table.js';
 import { persistent, Znode, type Life } from './znode.js';
 
 /** All znodes and their watches. It checks nothing, because a Plan has checked each change before. */
 export class DataTree {
-  readonly dataWatches = new WatchTable();
-  readonly childWatches = new WatchTable();
+  readonly version: ServerVersion;
+  readonly dataWatches: WatchTable;
+  readonly childWatches: WatchTable;
   /** The root has two names, '' and '/'. */
   readonly #znodes = new Map<string, Znode>();
   readonly #ephemerals = new Map<bigint, JavaHashSet>();
@@ -15,7 +16,10 @@ export class DataTree {
   readonly #reapable = new Set<string>();
   #events: WatchEvent[] = [];
 
-  constructor() {
+  constructor(version: ServerVersion) {
+    this.version = version;
+    this.dataWatches = new WatchTable(version);
+    this.childWatches = new WatchTable(version);
     const root = new Znode(Buffer.alloc(0), openAcl, persistent, 0, 0);
     this.#znodes.set('', root);
     this.#znodes.set('/', root);
@@ -65,8 +69,8 @@ export class DataTree {
     parent.childrenZxid = zxid;
     this.#znodes.set(path, created);
     this.#keep(path, znode.life);
-    this.#tell(this.dataWatches.trigger(path, events.created), events.created, path, znode.acl);
-    this.#childrenChanged(parentPath, parent);
+    this.#tell(this.dataWatches.trigger(path, events.created), events.created, path, { acl: znode.acl, zxid });
+    this.#childrenChanged(parentPath, parent, zxid);
     return created;
   }
 
@@ -80,16 +84,16 @@ export class DataTree {
     this.#reapable.delete(path);
     if (life.is === 'ephemeral') this.#ephemerals.get(life.sessionId)?.delete(path);
     const told = this.dataWatches.trigger(path, events.deleted);
-    this.#tell(told, events.deleted, path, acl);
+    this.#tell(told, events.deleted, path, { acl, zxid });
     // A connection that watches both the data and the children gets one event.
-    this.#tell(this.childWatches.trigger(path, events.deleted), events.deleted, path, acl, told);
-    this.#childrenChanged(parentPath, parent);
+    this.#tell(this.childWatches.trigger(path, events.deleted), events.deleted, path, { acl, zxid }, told);
+    this.#childrenChanged(parentPath, parent, zxid);
   }
 
   setData(path: string, data: Buffer | null, version: number, { zxid, time }: Moment): Znode {
     const znode = this.#existing(path);
     Object.assign(znode, { data, version, modifiedZxid: zxid, modifiedAt: time });
-    this.#tell(this.dataWatches.trigger(path, events.dataChanged), events.dataChanged, path, znode.acl);
+    this.#tell(this.dataWatches.trigger(path, events.dataChanged), events.dataChanged, path, { acl: znode.acl, zxid });
     return znode;
   }
 
@@ -129,8 +133,8 @@ export class DataTree {
   }
 
   /** Sends an event to one connection. */
-  tell(watcher: Watcher, type: EventType, path: string): void {
-    this.#events.push({ watcher, type, path });
+  tell(watcher: Watcher, type: EventType, path: string, zxid = -1): void {
+    this.#events.push({ watcher, type, path, zxid: this.version === '3.8' ? -1 : zxid });
   }
 
   /** Returns the events since the last call, in order. */
@@ -141,9 +145,9 @@ export class DataTree {
     return taken;
   }
 
-  #childrenChanged(path: string, { acl }: Znode): void {
+  #childrenChanged(path: string, { acl }: Znode, zxid: number): void {
     const name = path || '/';
-    this.#tell(this.childWatches.trigger(name, events.childrenChanged), events.childrenChanged, name, acl);
+    this.#tell(this.childWatches.trigger(name, events.childrenChanged), events.childrenChanged, name, { acl, zxid });
   }
 
   /**
@@ -154,11 +158,12 @@ export class DataTree {
     watchers: ReadonlySet<Watcher>,
     type: EventType,
     path: string,
-    acl: readonly Acl[],
+    { acl, zxid }: { readonly acl: readonly Acl[]; readonly zxid: number },
     except?: ReadonlySet<Watcher>,
   ): void {
     for (const watcher of watchers) {
-      if (!except?.has(watcher) && allows(acl, permissions.read, watcher.identities)) this.tell(watcher, type, path);
+      if (!except?.has(watcher) && allows(acl, permissions.read, watcher.identities))
+        this.tell(watcher, type, path, zxid);
     }
   }
 

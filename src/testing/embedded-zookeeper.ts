@@ -16,7 +16,7 @@ import { machineClock, type Clock } from './test-clock.js';
 
 /**
  * A ZooKeeper server in this process, for tests and trials: it speaks ZooKeeper's protocol on 127.0.0.1, as one server
- * of version 3.8 does, and keeps everything in memory.
+ * of version 3.8 or 3.9 does, and keeps everything in memory.
  * The data are gone when it stops. It has no ensemble, no TLS, no SASL and no quotas.
  *
  * @example
@@ -180,6 +180,14 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
 export interface EmbeddedZooKeeperOptions {
   /** The port on 127.0.0.1. @default a free one */
   readonly port?: number;
+  /**
+   * The ZooKeeper that the server imitates: 3.8.4, or 3.9.5. Both withhold watch events from clients that may not read
+   * the znode (CVE-2024-23944). In 3.9, such a client may not ask whether the znode exists, events carry the zxid, and a
+   * connection may have several kinds of watches on one path.
+   *
+   * @default '3.8'
+   */
+  readonly version?: '3.8' | '3.9';
   /** Sessions expire at the end of a tick. @default 2_000 */
   readonly tickTimeMs?: number;
   /** @default two ticks */
@@ -210,6 +218,7 @@ export interface EmbeddedZooKeeperOptions {
 
 const known = [
   'port',
+  'version',
   'tickTimeMs',
   'minSessionTimeoutMs',
   'maxSessionTimeoutMs',
@@ -228,8 +237,9 @@ type CheckedOptions = Required<EmbeddedZooKeeperOptions>;
 function checkedOptions(given: EmbeddedZooKeeperOptions): CheckedOptions {
   const options = expectOptions('EmbeddedZooKeeper.start', given, known);
   const { port = 0, tickTimeMs = 2_000, containerCheckIntervalMs = 60_000, juteMaxBufferBytes = 0xfffff } = options;
-  const { extendedTypesEnabled = false, clock = machineClock, random = Math.random } = options;
+  const { version = '3.8', extendedTypesEnabled = false, clock = machineClock, random = Math.random } = options;
   expectInteger('port', port, { min: 0, max: 65_535 });
+  if (!['3.8', '3.9'].includes(version)) throw new TypeError(expected('version', "'3.8' or '3.9'", version));
   expectPositive('tickTimeMs', tickTimeMs);
   expectPositive('containerCheckIntervalMs', containerCheckIntervalMs);
   expectInteger('juteMaxBufferBytes', juteMaxBufferBytes, { min: 64, max: 2 ** 30 });
@@ -249,6 +259,7 @@ function checkedOptions(given: EmbeddedZooKeeperOptions): CheckedOptions {
   expectFunction('random', random);
   return {
     port,
+    version,
     tickTimeMs,
     minSessionTimeoutMs,
     maxSessionTimeoutMs,

@@ -11,7 +11,6 @@ export interface ServerFacts {
   readonly sent: number;
 }
 
-const version = '3.8.0-embedded';
 const answered: Readonly<Record<string, (facts: ServerFacts) => string>> = {
   ruok: () => 'imok',
   srvr,
@@ -42,13 +41,17 @@ export function answerWord(word: string, facts: ServerFacts): string {
   return answered[word]?.(facts) ?? `${word} is not executed because it is not in the whitelist.\n`;
 }
 
+function versionOf({ machine }: ServerFacts): string {
+  return machine.tree.version === '3.8' ? '3.8.4-embedded' : '3.9.5-embedded';
+}
+
 function srvr(facts: ServerFacts): string {
-  return `Zookeeper version: ${version}\n${figures(facts)}`;
+  return `Zookeeper version: ${versionOf(facts)}\n${figures(facts)}`;
 }
 
 function stat(facts: ServerFacts): string {
   const clients = [...facts.connections].map((connection) => ` ${traffic(connection)})\n`);
-  return `Zookeeper version: ${version}\nClients:\n${clients.join('')}\n${figures(facts)}`;
+  return `Zookeeper version: ${versionOf(facts)}\nClients:\n${clients.join('')}\n${figures(facts)}`;
 }
 
 function figures({ machine, connections, received, sent }: ServerFacts): string {
@@ -93,9 +96,11 @@ function dump({ sessions, machine: { tree } }: ServerFacts): string {
   return `SessionTracker dump:\nSession Sets (${sets.length})/(${sessions.length}):\n${sets.join('')}ephemeral nodes dump:\nSessions with Ephemerals (${owners.length}):\n${znodes.join('')}`;
 }
 
-function mntr({ machine: { tree }, connections, received, sent }: ServerFacts): string {
+function mntr(facts: ServerFacts): string {
+  const { machine, connections, received, sent } = facts;
+  const { tree } = machine;
   const values = {
-    version,
+    version: versionOf(facts),
     server_state: 'standalone',
     packets_received: received,
     packets_sent: sent,

@@ -5,6 +5,7 @@ import { Plan, type Asker, type PlannedState } from './plan.js';
 import type { Change, Proposal } from './proposal.js';
 import { Refusal } from './refusal.js';
 import type { Transaction } from './transaction.js';
+import type { ServerVersion } from './watch-table.js';
 
 /** Decides requests for changes, one after another: a server that is alone, or the leader of an ensemble. */
 export class Proposer {
@@ -80,6 +81,7 @@ export interface DecidedState extends PlannedState {
 }
 
 export interface ProposerOptions {
+  readonly version: ServerVersion;
   /** True lets znodes have a time to live: ZooKeeper's `extendedTypesEnabled`. */
   readonly extendedTypes: boolean;
   /** ZooKeeper's `jute.maxbuffer`. */

@@ -34,10 +34,12 @@ export const readAnswers = new Map<number, Answer>([
   [opcodes.sync, ({ reader, writer }) => void writer.text(reader.text())],
 ]);
 
-function exists({ tree, watcher, reader, writer }: Reading): void {
+function exists({ tree, watcher, identities, reader, writer }: Reading): void {
   const path = pathOf(reader.text());
   const watches = reader.flag();
   if (path.includes('\0')) throw Refusal.of('BAD_ARGUMENTS');
+  // 3.9.5 lets only those ask who may read the znode (ZOOKEEPER-2590).
+  if (tree.version === '3.9' && tree.get(path)) readable(tree, path, identities);
   if (watches) tree.dataWatches.add(path, watcher, 'once');
   found(tree, path).writeStat(writer);
 }

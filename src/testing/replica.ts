@@ -7,16 +7,18 @@ import { errorPlace, readAnswers, type Reading } from './read-answers.js';
 import { Refusal } from './refusal.js';
 import { apply, resultType } from './transaction.js';
 import { watchAnswers } from './watch-answers.js';
+import type { ServerVersion } from './watch-table.js';
 
 /** One member's copy of the data: it applies proposals in their order, and answers reads. */
 export class Replica {
-  readonly tree = new DataTree();
+  readonly tree: DataTree;
   readonly #maxBufferBytes: number;
   readonly #writer = new JuteWriter();
   #zxid = 0;
 
-  constructor(maxBufferBytes: number) {
+  constructor(maxBufferBytes: number, version: ServerVersion) {
     this.#maxBufferBytes = maxBufferBytes;
+    this.tree = new DataTree(version);
   }
 
   /** The zxid of the last transaction, carried out or refused. */

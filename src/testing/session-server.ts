@@ -238,8 +238,8 @@ export class SessionServer implements ConnectionHost {
   }
 
   #deliver(events: readonly WatchEvent[]): void {
-    for (const { watcher, type, path } of events) {
-      const frame = this.#events.reset().int(xids.notification).count(-1).int(0).int(type).int(3).text(path).frame();
+    for (const { watcher, type, path, zxid } of events) {
+      const frame = this.#events.reset().int(xids.notification).count(zxid).int(0).int(type).int(3).text(path).frame();
       if (watcher instanceof ServerConnection) watcher.send(frame);
     }
   }

@@ -13,7 +13,7 @@ export class StateMachine {
   readonly #proposer: Proposer;
 
   constructor(options: ProposerOptions) {
-    this.#replica = new Replica(options.maxBufferBytes);
+    this.#replica = new Replica(options.maxBufferBytes, options.version);
     this.#proposer = new Proposer(this.tree, options);
   }
 

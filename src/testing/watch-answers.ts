@@ -1,7 +1,8 @@
 import { events, opcodes } from './opcodes.js';
 import type { Reading } from './read-answers.js';
 import { Refusal } from './refusal.js';
-import type { WatchTable } from './watch-table.js';
+import type { DataTree } from './data-tree.js';
+import type { Watcher, WatchMode, WatchTable } from './watch-table.js';
 
 type Answer = (reading: Reading) => void;
 
@@ -44,10 +45,7 @@ function setWatches({ tree, watcher, reader }: Reading, hasPersistent: boolean):
     [persistent, 'persistent'],
     [recursive, 'recursive'],
   ] as const) {
-    for (const path of given(paths)) {
-      tree.childWatches.add(path, watcher, mode);
-      tree.dataWatches.add(path, watcher, mode);
-    }
+    for (const path of given(paths)) addTo(tree, path, watcher, mode);
   }
 }
 
@@ -64,29 +62,38 @@ function addWatch({ tree, watcher, reader, writer }: Reading): void {
   const path = reader.text();
   const mode = [undefined, 'persistent', 'recursive'][reader.int() + 1] as 'persistent' | 'recursive' | undefined;
   if (mode === undefined || path === null) throw Refusal.of('MARSHALLING_ERROR');
-  tree.dataWatches.add(path, watcher, mode);
-  tree.childWatches.add(path, watcher, mode);
+  addTo(tree, path, watcher, mode);
   writer.int(0);
+}
+
+/** In 3.9, only the table of the data has recursive watches, because their events are complete there. */
+function addTo(tree: DataTree, path: string, watcher: Watcher, mode: 'persistent' | 'recursive'): void {
+  tree.dataWatches.add(path, watcher, mode);
+  if (mode === 'persistent' || tree.version === '3.8') tree.childWatches.add(path, watcher, mode);
 }
 
 function removeWatches(reading: Reading): void {
   const path = reading.reader.text();
-  const tables = tablesOf(reading);
-  const removed = tables.map((table) => path !== null && table.remove(path, reading.watcher));
+  const { tables, mode } = watchesOf(reading);
+  const removed = tables.map((table) => path !== null && table.remove(path, reading.watcher, mode));
   if (!removed.includes(true)) throw Refusal.of('NO_WATCHER');
 }
 
 function checkWatches(reading: Reading): void {
   const path = reading.reader.text();
-  const tables = tablesOf(reading);
+  const { tables, mode } = watchesOf(reading);
   if (path === null) throw Refusal.of('MARSHALLING_ERROR');
-  const found = tables.map((table) => table.contains(path, reading.watcher));
+  const found = tables.map((table) => table.contains(path, reading.watcher, mode));
   if (!found.includes(true)) throw Refusal.of('NO_WATCHER');
 }
 
-/** 1 means the children, 2 the data, 3 any. */
-function tablesOf({ tree, reader }: Reading): WatchTable[] {
+/** 1 means the children, 2 the data, 3 any. In 3.9, 1 and 2 spare lasting watches, 4 means persistent, 5 recursive. */
+function watchesOf({ tree, reader }: Reading): { tables: WatchTable[]; mode: WatchMode | undefined } {
   const type = reader.int();
-  if (type < 1 || type > 3) throw Refusal.of('MARSHALLING_ERROR');
-  return [...(type === 2 ? [] : [tree.childWatches]), ...(type === 1 ? [] : [tree.dataWatches])];
+  if (type < 1 || type > (tree.version === '3.9' ? 5 : 3)) throw Refusal.of('MARSHALLING_ERROR');
+  const modes: (WatchMode | undefined)[] = ['once', 'once', undefined, 'persistent', 'recursive'];
+  return {
+    tables: [...(type === 2 || type === 5 ? [] : [tree.childWatches]), ...(type === 1 ? [] : [tree.dataWatches])],
+    mode: tree.version === '3.9' ? modes[type - 1] : undefined,
+  };
 }

@@ -3,32 +3,36 @@ import { events, type EventType } from './opcodes.js';
 import { Refusal } from './refusal.js';
 
 /**
- * One of the two tables of a server: the watches for data, or those for children. A connection has at most one watch on
- * a path, and the newest mode counts: ZooKeeper 3.8 forgets that a watch was persistent when the same connection reads
- * the path with a watch.
+ * One of the two tables of a server: the watches for data, or those for children. In ZooKeeper 3.9, a connection may
+ * watch a path in several modes. In 3.8 the newest mode counts: a server forgets that a watch was persistent when the
+ * same connection reads the path with a watch.
  */
 export class WatchTable {
-  readonly #watchers = new Map<string, Map<Watcher, WatchMode>>();
+  readonly #keepsModes: boolean;
+  readonly #watchers = new Map<string, Map<Watcher, readonly WatchMode[]>>();
   readonly #paths = new Map<Watcher, Set<string>>();
   #recursive = 0;
 
+  constructor(version: ServerVersion) {
+    this.#keepsModes = version === '3.9';
+  }
+
   add(path: string, watcher: Watcher, mode: WatchMode): void {
-    const watchers = this.#watchers.get(path) ?? new Map<Watcher, WatchMode>();
+    const watchers = this.#watchers.get(path) ?? new Map<Watcher, readonly WatchMode[]>();
     this.#watchers.set(path, watchers);
-    this.#recursive += Number(mode === 'recursive') - Number(watchers.get(watcher) === 'recursive');
-    watchers.set(watcher, mode);
+    const before = watchers.get(watcher) ?? [];
+    const others = this.#keepsModes ? before.filter((each) => each !== mode) : [];
+    this.#set(path, watcher, [...others, mode]);
     const paths = this.#paths.get(watcher) ?? new Set();
     this.#paths.set(watcher, paths.add(path));
   }
 
-  remove(path: string, watcher: Watcher): boolean {
-    const watchers = this.#watchers.get(path);
-    const mode = watchers?.get(watcher);
-    if (!watchers || mode === undefined) return false;
-    watchers.delete(watcher);
-    if (watchers.size === 0) this.#watchers.delete(path);
-    if (mode === 'recursive') this.#recursive -= 1;
-    this.#paths.get(watcher)?.delete(path);
+  /** @param mode only the watch in this mode. Returns true if there was such a watch */
+  remove(path: string, watcher: Watcher, mode?: WatchMode): boolean {
+    const modes = this.#watchers.get(path)?.get(watcher) ?? [];
+    const left = mode === undefined ? [] : modes.filter((each) => each !== mode);
+    if (left.length === modes.length) return false;
+    this.#set(path, watcher, left);
     return true;
   }
 
@@ -38,13 +42,15 @@ export class WatchTable {
   }
 
   /**
-   * Answers `checkWatches` as ZooKeeper 3.8.0 does, which mistakes a watch of another connection for one of this
-   * connection.
+   * Answers `checkWatches`. ZooKeeper 3.8 knows no modes there, and mistakes a watch of another connection for one of
+   * this connection.
    */
-  contains(path: string, watcher: Watcher): boolean {
+  contains(path: string, watcher: Watcher, mode?: WatchMode): boolean {
+    const modes = this.#watchers.get(path)?.get(watcher) ?? [];
+    if (this.#keepsModes) return mode === undefined ? modes.length > 0 : modes.includes(mode);
     for (const place of this.#withParents(path)) {
       const watchers = this.#watchers.get(path);
-      if ((place === path && watchers) || watchers?.get(watcher) === 'recursive') return true;
+      if ((place === path && watchers) || watchers?.get(watcher)?.includes('recursive')) return true;
     }
     return false;
   }
@@ -54,13 +60,10 @@ export class WatchTable {
     if (this.#watchers.size === 0) return noWatchers;
     const told = new Set<Watcher>();
     for (const place of this.#withParents(path)) {
-      for (const [watcher, mode] of this.#watchers.get(place) ?? []) {
-        if (mode === 'recursive') {
-          if (type !== events.childrenChanged) told.add(watcher);
-        } else if (place === path) {
-          told.add(watcher);
-          if (mode === 'once') this.remove(place, watcher);
-        }
+      for (const [watcher, modes] of this.#watchers.get(place) ?? []) {
+        const isRecursive = modes.includes('recursive') && type !== events.childrenChanged;
+        if (isRecursive || (place === path && modes.some((each) => each !== 'recursive'))) told.add(watcher);
+        if (place === path) this.remove(place, watcher, 'once');
       }
     }
     return told;
@@ -78,6 +81,20 @@ export class WatchTable {
     let size = 0;
     for (const watchers of this.#watchers.values()) size += watchers.size;
     return size;
+  }
+
+  #set(path: string, watcher: Watcher, modes: readonly WatchMode[]): void {
+    const watchers = this.#watchers.get(path);
+    if (!watchers) return;
+    this.#recursive +=
+      Number(modes.includes('recursive')) - Number(watchers.get(watcher)?.includes('recursive') ?? false);
+    if (modes.length > 0) {
+      watchers.set(watcher, modes);
+      return;
+    }
+    watchers.delete(watcher);
+    if (watchers.size === 0) this.#watchers.delete(path);
+    this.#paths.get(watcher)?.delete(path);
   }
 
   /**
@@ -103,7 +120,12 @@ export interface WatchEvent {
   readonly watcher: Watcher;
   readonly type: EventType;
   readonly path: string;
+  /** The transaction that made the event, if the server says so. */
+  readonly zxid: number;
 }
+
+/** The ZooKeeper that the embedded server imitates: 3.8.4, or 3.9.5. */
+export type ServerVersion = '3.8' | '3.9';
 
 export type WatchMode = 'once' | 'persistent' | 'recursive';
 

@@ -13,6 +13,7 @@ export interface Link {
   /** From now on, the link does not keep the process alive. */
   unref?(): unknown;
   /** Over TLS, 'secureConnect' follows 'connect' after the handshake. After the event 'error', the event 'close' follows. */
-  on(event: 'connect' | 'secureConnect' | 'drain' | 'close' | 'error', listener: () => void): unknown;
+  on(event: 'connect' | 'secureConnect' | 'drain' | 'close', listener: () => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'data', listener: (chunk: Buffer) => void): unknown;
 }

@@ -115,6 +115,7 @@ function embeddedOptions({
   javaOptions = [],
   config,
   security,
+  version = '3.8',
 }: ServerOptions) {
   const extended = '-Dzookeeper.extendedTypesEnabled=true';
   const { tls, certificate, clientAuth, kerberos, requiresSasl } = security ?? {};
@@ -123,6 +124,7 @@ function embeddedOptions({
   if (isConfigured || real !== undefined || tls === 'own-port' || javaOptions.some((option) => option !== extended))
     throw new Error('A virtual ZooKeeper has no configuration: a test of it belongs into test/contract');
   return {
+    version,
     tickTimeMs,
     maxSessionTimeoutMs: 60_000,
     containerCheckIntervalMs: containerCheckMs,

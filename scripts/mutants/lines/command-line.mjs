@@ -61,6 +61,13 @@ export const mutants = [
     tests: tests('unit/cli/command-session', 'nothing is left of many groups'),
   },
   {
+    name: 'check does not warn of servers that lose transactions',
+    file: 'src/cli/check/server-facts.ts',
+    find: "mode === 'standalone' ? undefined : losses.find",
+    replace: "mode !== '' ? undefined : losses.find",
+    tests: tests('unit/cli/check', 'judges a member of 3.9.3'),
+  },
+  {
     name: 'a job of set -m outlives the lock',
     file: 'src/cli/run/command-session.ts',
     find: 'processes.filter(({ session }) => session === this.id)',

@@ -16,7 +16,7 @@ export const mutants = [
   {
     name: 'an embedded server keeps a watch that has fired',
     file: 'src/testing/watch-table.ts',
-    find: "if (mode === 'once') this.remove(place, watcher);",
+    find: "if (place === path) this.remove(place, watcher, 'once');",
     replace: '',
     tests: tests('contract/embedded/promises', 'a watch fires once'),
   },

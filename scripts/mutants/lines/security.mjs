@@ -172,6 +172,13 @@ export const mutants = [
     tests: tests('behaviour/security/one-server-refuses', 'has not done it'),
   },
   {
+    name: 'an alert of TLS 1.3, which does not destroy the socket, is forgotten',
+    file: 'src/zookeeper/server-link.ts',
+    find: "link.on('error', (error) => link.destroy(error));",
+    replace: "link.on('error', () => {});",
+    tests: tests('unit/server-link', 'does not destroy its socket'),
+  },
+  {
     name: 'an answer of an earlier connection is read',
     file: 'src/zookeeper/server-link.ts',
     find: 'if (!this.isOpen) return;\n      this.#user.receive(frame);',

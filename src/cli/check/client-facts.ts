@@ -84,7 +84,7 @@ export class ClientChecks {
     try {
       for (let count = 0; count < samples; count += 1) {
         const startedAt = performance.now();
-        await ask();
+        await ask().catch(unlessRefused);
         took.push(performance.now() - startedAt);
       }
     } catch (error) {
@@ -148,6 +148,11 @@ export class ClientChecks {
     if (base === '/') return false;
     return names.some((name) => foldersOfSemaphore.has(name)) || (base === this.#path && names.length === 0);
   }
+}
+
+/** A refusal is an answer, too. */
+function unlessRefused(error: unknown): void {
+  if (!isZooKeeperError(error, 'NO_AUTH')) throw error;
 }
 
 /** The lines of the dynamic configuration that name a server each. */

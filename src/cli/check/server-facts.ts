@@ -64,7 +64,15 @@ function judgeServer({ name, error, isServing, version, mode }: ServerFacts): Fi
       'reachable; it does not answer srvr',
       'add srvr and conf to 4lw.commands.whitelist to let this check see more',
     );
-  return ok(subject, `${version}, ${mode}`);
+  const text = `${version}, ${mode}`;
+  const loss = mode === 'standalone' ? undefined : losses.find(({ versions }) => versions.test(version));
+  if (loss)
+    return warn(
+      subject,
+      text,
+      `this version can lose committed transactions (${loss.issue}): use ${loss.mended} or later`,
+    );
+  return ok(subject, text);
 }
 
 function judgeVersions(servers: readonly ServerFacts[]): Finding {
@@ -96,5 +104,12 @@ function judgeConnections(servers: readonly ServerFacts[]): Finding {
     `each process needs one, so more than ${least} processes behind one address are refused: raise it in zoo.cfg`,
   );
 }
+
+/** Members of an ensemble lose transactions when they synchronize. A single server never does. */
+const losses = [
+  { versions: /^3\.8\.[0-4]$/, issue: 'ZOOKEEPER-4785', mended: '3.8.5' },
+  { versions: /^3\.9\.[01]$/, issue: 'ZOOKEEPER-4785', mended: '3.9.4' },
+  { versions: /^3\.9\.3$/, issue: 'ZOOKEEPER-4925', mended: '3.9.4' },
+];
 
 const plenty = 500;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
+import { imitation } from '../../../lab/servers/versions.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
 import { PlainSession } from './support/plain-session.ts';
@@ -22,7 +23,7 @@ describe('the end of a session, on an embedded ZooKeeper and on the real one', f
   const results = new Map<string, Promise<[ours: unknown, theirs: unknown]>>();
   before(async () => {
     real = await startRealServer({ tickTimeMs: tickMs, config: { minSessionTimeout, maxSessionTimeout } });
-    zk = await EmbeddedZooKeeper.start({ tickTimeMs: tickMs });
+    zk = await EmbeddedZooKeeper.start({ ...imitation(), tickTimeMs: tickMs });
     // All at once, because the clock of the real server cannot be driven. No two scripts use the same znodes.
     for (const [title, script] of scripts) {
       const both = Promise.all([script(zk.port), script(real.port)]);

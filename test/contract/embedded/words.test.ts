@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { fourLetterWord } from '../../../lab/servers/four-letter-word.ts';
+import { imitation } from '../../../lab/servers/versions.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
 import { PlainSession } from './support/plain-session.ts';
@@ -10,7 +11,7 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
   before(async function () {
     this.timeout(60_000);
     real = await startRealServer();
-    zk = await EmbeddedZooKeeper.start({ tickTimeMs: 500, maxSessionTimeoutMs: 60_000 });
+    zk = await EmbeddedZooKeeper.start({ ...imitation(), tickTimeMs: 500, maxSessionTimeoutMs: 60_000 });
   });
   after(() => Promise.all([real.stop(), zk.stop()]));
 

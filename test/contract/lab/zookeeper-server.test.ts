@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { ensureDebianZooKeeper } from '../../../lab/servers/debian-zookeeper.ts';
+import { ensureServerJars } from '../../../lab/servers/server-jars.ts';
 import { fourLetterWord } from '../../../lab/servers/four-letter-word.ts';
 import { PortTakenError } from '../../../lab/servers/free-port.ts';
 import { LocalZooKeeper } from '../../../lab/servers/local-zookeeper.ts';
@@ -15,7 +15,7 @@ describe('ZooKeeperServer', function () {
   let listeners: number;
 
   before(async () => {
-    await ensureDebianZooKeeper();
+    await ensureServerJars();
     listeners = process.listenerCount('exit');
   });
 

@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { account } from '../../../lab/wire/account.ts';
-import { zooKeeperJars } from '../../../lab/servers/debian-zookeeper.ts';
-import { nettyJars } from '../../../lab/servers/security.ts';
+import { serverClassPath } from '../../../lab/servers/server-jars.ts';
 import { rejection } from '../../../lab/until.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 
@@ -75,7 +74,7 @@ describe('the locked-down setup of docs/security.md', () => {
         '-Dorg.slf4j.simpleLogger.defaultLogLevel=error',
         ...Object.entries(options).map(([key, value]) => `-Dzookeeper.${key}=${value}`),
         '-cp',
-        [...nettyJars(), ...zooKeeperJars].join(':'),
+        serverClassPath({ isOverTls: true }),
         'org.apache.zookeeper.ZooKeeperMain',
         '-waitforconnection',
         '-server',

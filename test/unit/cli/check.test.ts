@@ -20,7 +20,7 @@ const answering = (...answers: (readonly [srvr: string, conf: string])[]): Serve
 
 describe('zklock check, about the servers’ own answers', () => {
   const cases: [what: string, servers: ServerFacts[], subject: string, level: Finding['level'], says: RegExp][] = [
-    ['a follower', answering([srvr('3.8.0'), conf(0)]), 'server zk:2181', 'ok', /^3\.8\.0, follower$/],
+    ['a follower', answering([srvr('3.9.4'), conf(0)]), 'server zk:2181', 'ok', /^3\.9\.4, follower$/],
     ['a server that is down', [unreachable], 'server zk:2181', 'fail', /ECONNREFUSED.*start it/],
     [
       'a server that refuses srvr',
@@ -43,6 +43,30 @@ describe('zklock check, about the servers’ own answers', () => {
       'fail',
       /not serving.*no leader/,
     ],
+    [
+      'a member of 3.8.4',
+      answering([srvr('3.8.4', 'follower'), conf(0)]),
+      'server zk:2181',
+      'warn',
+      /4785\): use 3\.8\.5/,
+    ],
+    [
+      'a member of 3.9.0',
+      answering([srvr('3.9.0', 'leader'), conf(0)]),
+      'server zk:2181',
+      'warn',
+      /4785\): use 3\.9\.4/,
+    ],
+    [
+      'a member of 3.9.3',
+      answering([srvr('3.9.3', 'leader'), conf(0)]),
+      'server zk:2181',
+      'warn',
+      /4925\): use 3\.9\.4/,
+    ],
+    ['a member of 3.9.2', answering([srvr('3.9.2', 'leader'), conf(0)]), 'server zk:2181', 'ok', /leader/],
+    ['a member of 3.8.40', answering([srvr('3.8.40', 'leader'), conf(0)]), 'server zk:2181', 'ok', /leader/],
+    ['a single server', answering([srvr('3.9.3', 'standalone'), conf(0)]), 'server zk:2181', 'ok', /standalone/],
     ['one version', answering([srvr('3.9.2'), conf(0)], [srvr('3.9.2'), conf(0)]), 'versions', 'ok', /^3\.9\.2$/],
     ['servers before 3.5', answering([srvr('3.4.14'), conf(0)]), 'versions', 'fail', /3\.4\.14.*3\.5 or later/],
     ['servers before 3.6', answering([srvr('3.5.10'), conf(0)]), 'versions', 'warn', /3\.5\.10.*from 3\.6 on/],

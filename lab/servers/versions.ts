@@ -1,0 +1,41 @@
+/** A ZooKeeper that the tests run against. */
+export interface ServerVersion {
+  readonly version: string;
+  /** Debian's package, or `org.apache.zookeeper:zookeeper` from Maven. */
+  readonly from: 'debian' | 'maven';
+  /** The `version` with which the embedded server imitates it; undefined if it imitates another one. */
+  readonly embedded?: '3.8' | '3.9';
+  /** True if only a client that may read a znode may ask whether it exists (ZOOKEEPER-2590). @default false */
+  readonly existsNeedsRead?: boolean;
+}
+
+/** All servers of `npm run test:versions`: of each line the oldest release and, where lines are maintained, the newest. */
+export const serverVersions: readonly ServerVersion[] = [
+  { version: '3.5.5', from: 'maven' },
+  { version: '3.6.0', from: 'maven' },
+  { version: '3.7.0', from: 'maven' },
+  // With the fixes of the 3.8 line: it withholds events as 3.8.4 does.
+  { version: '3.8.0', from: 'debian', embedded: '3.8' },
+  { version: '3.8.6', from: 'maven', existsNeedsRead: true },
+  { version: '3.9.0', from: 'maven' },
+  { version: '3.9.5', from: 'maven', embedded: '3.9', existsNeedsRead: true },
+];
+
+/** The server of the gate. */
+export const newestVersion = '3.9.5';
+
+/** The server that ZOOKEEPER_VERSION names, also one that is not in the table. @default Debian's */
+export function chosenVersion(
+  { ZOOKEEPER_VERSION: version = '3.8.0' }: NodeJS.ProcessEnv = process.env,
+): ServerVersion {
+  if (!/^3\.\d+\.\d+(-\w+)?$/.test(version))
+    throw new RangeError(`Expected ZOOKEEPER_VERSION to be a version like ${newestVersion}, got ${version}`);
+  return serverVersions.find((each) => each.version === version) ?? { version, from: 'maven' };
+}
+
+/** The option of the embedded server that imitates the chosen server. */
+export function imitation(): { version: '3.8' | '3.9' } {
+  const { version, embedded } = chosenVersion();
+  if (!embedded) throw new Error(`The embedded server does not imitate ZooKeeper ${version}`);
+  return { version: embedded };
+}
