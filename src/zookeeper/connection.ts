@@ -7,7 +7,7 @@ import type { HostHistory } from './host-history.js';
 import { LinkPair } from './link-pair.js';
 import { OpeningMessages } from './opening-messages.js';
 import type { Operation } from './operations.js';
-import { connectionLost, type Call, type Caller, type Reply } from './replies.js';
+import { Call, connectionLost, type Reply } from './replies.js';
 import type { SaslRefusal } from './sasl-handshake.js';
 import type { ServerLink } from './server-link.js';
 import { ServerTraits } from './server-traits.js';
@@ -120,14 +120,14 @@ export class Connection {
    * only exception: they are sent, in their order, on the connection that stays.
    */
   send<T>(operation: Operation<T>): Promise<Reply<T>> {
-    return new Promise((resolve, reject) => this.#send({ operation, caller: { resolve, reject } as Caller }));
+    return new Promise((resolve, reject) => this.#send(new Call(operation, resolve as Call['resolve'], reject)));
   }
 
   #send(call: Call): void {
     const state = this.#state;
     if (state.at !== 'connected') {
       call.operation.beforeWrite?.();
-      call.caller.reject(connectionLost(call.operation, this.lastError));
+      call.reject(connectionLost(call.operation, this.lastError));
     } else {
       state.links.send(call);
     }
@@ -284,7 +284,7 @@ export class Connection {
       try {
         this.#send(call);
       } catch (error) {
-        call.caller.reject(error);
+        call.reject(error);
       }
     }
   }

@@ -72,8 +72,7 @@ export class LinkPair {
     const second = this.#second;
     this.#second = undefined;
     this.#failPipeline();
-    for (const { operation, caller } of second?.heldBack ?? [])
-      caller.reject(connectionLost(operation, this.#options.lastError()));
+    for (const call of second?.heldBack ?? []) call.reject(connectionLost(call.operation, this.#options.lastError()));
   }
 
   abandon(): void {

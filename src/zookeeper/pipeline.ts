@@ -4,7 +4,7 @@ import { withoutStack } from '../support/without-stack.js';
 import { FlowWindow } from './flow-window.js';
 import { refuseCutOff, TooLongError } from './frames.js';
 import { ping, type Operation, type WatchEventType } from './operations.js';
-import { connectionLost, readReplyHeader, replyBodyAt, type Call, type Caller, type ReplyHeader } from './replies.js';
+import { Call, connectionLost, readReplyHeader, replyBodyAt, type ReplyHeader } from './replies.js';
 import { RequestLanes } from './request-lanes.js';
 import { requiredError, SaslRefusal } from './sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
@@ -22,7 +22,7 @@ export class Pipeline implements LinkUser {
   readonly #listener: PipelineListener;
   readonly #chroot: Buffer;
   /** The requests whose answers are due, the oldest first. */
-  readonly #unanswered: WireRequest[] = [];
+  readonly #unanswered: Call[] = [];
   /** The requests that are sent at the end of the tick, or when the link has room again. */
   readonly #unwritten = new Writer();
   readonly #unsent = new RequestLanes();
@@ -31,7 +31,7 @@ export class Pipeline implements LinkUser {
   readonly #postponed = new Map<Call, CancelTimer>();
   #isWriteDue = false;
   /** The ping that the server has not answered yet. */
-  #ping: WireRequest | undefined;
+  #ping: Call | undefined;
   #answeredAt = -Infinity;
   #isEnded = false;
   /** The syncs and changes that were put off, until they are answered. */
@@ -58,7 +58,7 @@ export class Pipeline implements LinkUser {
 
   /** The operations whose answers are due, the oldest first. */
   get unanswered(): string[] {
-    return this.#unanswered.map(({ call }) => call.operation.name);
+    return this.#unanswered.map(({ operation }) => operation.name);
   }
 
   /** The number of requests that may be in flight. */
@@ -91,7 +91,9 @@ export class Pipeline implements LinkUser {
   /** Sends a ping, unless the server still owes the answer to the last one. It writes no transaction. */
   ping(): void {
     if (this.#ping) return;
-    this.#ping = new WireRequest({ operation: ping, caller: nobody }, pingXid, this.#options.clock.now());
+    this.#ping = new Call(ping, nobody, nobody);
+    this.#ping.xid = pingXid;
+    this.#ping.sentAt = this.#options.clock.now();
     this.#unwritten.addFrame(this.#ping, noChroot);
     this.#writeSoon();
   }
@@ -110,16 +112,14 @@ export class Pipeline implements LinkUser {
 
   /** True if the answer to a change is due. Proofs on an old connection are worth nothing on a new one. */
   get owesChange(): boolean {
-    return this.#unanswered.some(({ call: { operation } }) => !operation.isProof && !repeatable.has(operation.name));
+    return this.#unanswered.some(({ operation }) => !operation.isProof && !repeatable.has(operation.name));
   }
 
   /** The requests without an answer that may be sent again on another connection. The pipeline forgets them. */
   takeRepeatable(): Call[] {
     const taken: Call[] = [];
-    for (const request of this.#unanswered.splice(0)) {
-      if (repeatable.has(request.call.operation.name)) taken.push(request.call);
-      else this.#unanswered.push(request);
-    }
+    for (const call of this.#unanswered.splice(0))
+      (repeatable.has(call.operation.name) ? taken : this.#unanswered).push(call);
     return taken;
   }
 
@@ -129,8 +129,7 @@ export class Pipeline implements LinkUser {
     this.#ping = undefined;
     this.#unwritten.clear();
     const unsent = this.takeUnsent();
-    for (const { operation, caller } of [...this.#unanswered.splice(0).map(({ call }) => call), ...unsent])
-      caller.reject(connectionLost(operation, cause));
+    for (const call of [...this.#unanswered.splice(0), ...unsent]) call.reject(connectionLost(call.operation, cause));
   }
 
   // The methods of LinkUser.
@@ -173,10 +172,11 @@ export class Pipeline implements LinkUser {
     try {
       // Before the frame is begun, because requests that this call sends would be written into the middle of it.
       operation.beforeWrite?.();
-      const request = new WireRequest(call, this.#options.nextXid(), this.#options.clock.now());
-      this.#unwritten.addFrame(request, this.#chrootOf(operation));
-      this.#unanswered.push(request);
-      call.firstXid ??= request.xid;
+      call.xid = this.#options.nextXid();
+      call.sentAt = this.#options.clock.now();
+      this.#unwritten.addFrame(call, this.#chrootOf(operation));
+      this.#unanswered.push(call);
+      call.firstXid ??= call.xid;
     } catch (error) {
       this.#refuse(call, error);
       return;
@@ -187,7 +187,7 @@ export class Pipeline implements LinkUser {
   /** The request is not sent, or not sent again, so no read waits for it. */
   #refuse(call: Call, error: unknown): void {
     this.#putOff.delete(call);
-    call.caller.reject(error);
+    call.reject(error);
   }
 
   #fillWindow(): void {
@@ -213,46 +213,45 @@ export class Pipeline implements LinkUser {
   }
 
   #replied(header: ReplyHeader, frame: Buffer): void {
-    const [request] = this.#unanswered;
-    if (request?.xid !== header.xid) {
-      const due = request ? `the answer to request ${request.xid}` : 'no answer';
+    const [call] = this.#unanswered;
+    if (call?.xid !== header.xid) {
+      const due = call ? `the answer to request ${call.xid}` : 'no answer';
       throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
     }
     this.#unanswered.shift();
     if (header.error === requiredError) {
-      request.fail(header.error);
+      this.#fail(call, header.error);
       this.#listener.refused(new SaslRefusal('required'));
       return;
     }
     const now = this.#options.clock.now();
     this.#answeredAt = now;
-    this.#window.answered(request.sentAt, now, this.#options.timeoutMs());
-    const { name } = request.call.operation;
+    this.#window.answered(call.sentAt, now, this.#options.timeoutMs());
+    const { name } = call.operation;
     this.unknown =
       header.error === unimplemented ? new UnknownRequestError(this.link.server, name, 'does not know') : undefined;
     if (!this.unknown) this.#options.traits.answered(name);
     this.#listener.heard(header.zxid);
-    this.#answered(request, header, frame);
+    this.#answered(call, header, frame);
   }
 
-  #answered(request: WireRequest, { error, zxid }: ReplyHeader, frame: Buffer): void {
-    const { sentAt } = request;
-    const { operation, caller } = request.call;
+  #answered(call: Call, { error, zxid }: ReplyHeader, frame: Buffer): void {
+    const { operation, sentAt } = call;
     if (error === throttledError) {
-      this.#postpone(request.call);
+      this.#postpone(call);
       return;
     }
-    if (this.#isTooEarly(request.call)) {
-      this.#postpone(request.call);
+    if (this.#isTooEarly(call)) {
+      this.#postpone(call);
       return;
     }
-    if (request.call.timesPostponed !== undefined) {
+    if (call.timesPostponed !== undefined) {
       this.postponedSince = undefined;
-      this.#putOff.delete(request.call);
+      this.#putOff.delete(call);
     }
     if (error !== 0) {
       this.#listener.answered(operation, sentAt, error);
-      request.fail(error, this.unknown);
+      this.#fail(call, error, this.unknown);
       return;
     }
     let value: unknown;
@@ -263,14 +262,19 @@ export class Pipeline implements LinkUser {
       const { name, kind, path } = operation;
       // Only a new connection shows the outcome of a change that was answered so.
       if (unreadable instanceof TooLongError && kind === 'read') {
-        caller.reject(new ZooKeeperError(marshallingError, name, path, { cause: unreadable }));
+        call.reject(new ZooKeeperError(marshallingError, name, path, { cause: unreadable }));
         return;
       }
-      caller.reject(connectionLost(operation, unreadable));
+      call.reject(connectionLost(operation, unreadable));
       throw unreadable;
     }
     this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
-    caller.resolve({ value, zxid, wasPostponed: request.call.timesPostponed !== undefined });
+    call.resolve({ value, zxid, wasPostponed: call.timesPostponed !== undefined });
+  }
+
+  /** Rejects with the error of the server. */
+  #fail({ operation, reject }: Call, error: number, cause?: UnknownRequestError): void {
+    reject(withoutStack(() => new ZooKeeperError(error, operation.name, operation.path, { cause })));
   }
 
   /**
@@ -362,33 +366,8 @@ export interface PipelineListener {
   ended(pipeline: Pipeline, error: Error | undefined): void;
 }
 
-/** A request that was sent, and whose answer is due. */
-class WireRequest {
-  readonly call: Call;
-  readonly xid: number;
-  /** The time of the request's proof starts here. */
-  readonly sentAt: number;
-
-  constructor(call: Call, xid: number, sentAt: number) {
-    this.call = call;
-    this.xid = xid;
-    this.sentAt = sentAt;
-  }
-
-  write(to: Writer): void {
-    const { operation } = this.call;
-    operation.write(to.int(this.xid).int(operation.opcode));
-  }
-
-  /** Rejects with the error of the server. */
-  fail(error: number, cause?: UnknownRequestError): void {
-    const { operation, caller } = this.call;
-    caller.reject(withoutStack(() => new ZooKeeperError(error, operation.name, operation.path, { cause })));
-  }
-}
-
 /** The server answers a ping by its xid alone. */
-const nobody: Caller = { resolve: () => {}, reject: () => {} };
+const nobody = (): void => {};
 
 const pingXid = -2;
 const authXid = -4;

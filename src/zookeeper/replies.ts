@@ -1,5 +1,6 @@
 import { withoutStack } from '../support/without-stack.js';
 import type { Operation } from './operations.js';
+import type { Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
 /** A server's answer to a request. */
@@ -11,20 +12,28 @@ export interface Reply<T> {
   readonly wasPostponed: boolean;
 }
 
-/** The functions that settle the promise of a request. */
-export interface Caller {
-  resolve(reply: Reply<unknown>): void;
-  reject(error: unknown): void;
-}
-
-/** A request and its caller. */
-export interface Call {
+/** A request and its caller. One object, because there are thousands in a second. */
+export class Call {
   readonly operation: Operation<unknown>;
-  readonly caller: Caller;
-  /** How often an overloaded server has asked for the request again later. */
-  timesPostponed?: number;
+  readonly resolve: (reply: Reply<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+  xid = 0;
+  /** The time when it was sent last. The time of its proof starts here. */
+  sentAt = 0;
   /** The xid with which it was sent first. */
-  firstXid?: number;
+  firstXid: number | undefined = undefined;
+  /** How often an overloaded server has asked for the request again later. */
+  timesPostponed: number | undefined = undefined;
+
+  constructor(operation: Operation<unknown>, resolve: Call['resolve'], reject: Call['reject']) {
+    this.operation = operation;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  write(to: Writer): void {
+    this.operation.write(to.int(this.xid).int(this.operation.opcode));
+  }
 }
 
 /** The header of a server's answer. */

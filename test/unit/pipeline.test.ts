@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { getData } from '../../src/zookeeper/operations.ts';
 import { Pipeline, type PipelineListener } from '../../src/zookeeper/pipeline.ts';
+import { Call } from '../../src/zookeeper/replies.ts';
 import { ServerLink } from '../../src/zookeeper/server-link.ts';
 import { ServerTraits } from '../../src/zookeeper/server-traits.ts';
 import { FakeLink } from '../../lab/wire/fake-link.ts';
@@ -18,7 +19,7 @@ describe('the requests of one connection', () => {
     const order: string[] = [];
     const pipeline = pipelineOf(order);
     const send = (path: string): void =>
-      pipeline.send({ operation: { ...getData(path, false), beforeWrite: () => order.push(path) }, caller: nobody });
+      pipeline.send(new Call({ ...getData(path, false), beforeWrite: () => order.push(path) }, ignore, ignore));
     for (let index = 0; index <= inFlight; index += 1) send(`/${index}`);
     expect(order).to.have.length(inFlight);
     answered = () => {
@@ -49,8 +50,6 @@ describe('the requests of one connection', () => {
     );
   }
 });
-
-const nobody = { resolve: ignore, reject: ignore };
 
 const listener: PipelineListener = {
   heard: ignore,

@@ -12,9 +12,10 @@ import {
   sync,
   type Operation,
 } from '../../src/zookeeper/operations.ts';
+import { Call } from '../../src/zookeeper/replies.ts';
 import { RequestLanes } from '../../src/zookeeper/request-lanes.ts';
 
-const caller = { resolve: () => undefined, reject: () => undefined };
+const ignore = (): void => undefined;
 
 describe('the requests that wait for room in the window', () => {
   it('go out as proofs, then releases, and then the rest, each in call order', () => {
@@ -26,7 +27,7 @@ describe('the requests that wait for room in the window', () => {
     const [removal, deletion, end] = releases;
     const [proof, behind, watches] = proofs;
     for (const operation of [create, removal, deletion, proof, list, behind, end, last, watches])
-      lanes.add({ operation: operation as Operation<unknown>, caller });
+      lanes.add(new Call(operation as Operation<unknown>, ignore, ignore));
     const sent = lanes.takeAll().map(({ operation }) => operation);
     expect(sent).to.deep.equal([...proofs, ...releases, ...usual]);
     expect(lanes.isEmpty).to.equal(true);

@@ -54,7 +54,7 @@ export const mutants = [
   {
     name: 'a request that is made without a connection waits for the next one',
     file: 'src/zookeeper/connection.ts',
-    find: 'call.caller.reject(connectionLost(call.operation, this.lastError));',
+    find: 'call.reject(connectionLost(call.operation, this.lastError));',
     replace: 'this.#options.clock.after(100, () => this.#send(call));',
     tests: tests('behaviour/connection/unanswered', 'and the next server never gets it'),
   },

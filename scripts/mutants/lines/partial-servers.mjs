@@ -111,15 +111,15 @@ export const mutants = [
   {
     name: 'a list behind a sync that the overloaded server has put off is believed',
     file: 'src/zookeeper/pipeline.ts',
-    find: 'if (this.#isTooEarly(request.call)) {',
-    replace: 'if (this.#isTooEarly(request.call) && false) {',
+    find: 'if (this.#isTooEarly(call)) {',
+    replace: 'if (this.#isTooEarly(call) && false) {',
     tests: tests('behaviour/field/throttled', 'to sync: a list behind it is asked for again'),
   },
   {
     name: 'a read waits for a transaction that is never sent again',
     file: 'src/zookeeper/pipeline.ts',
-    find: '    this.#putOff.delete(call);\n    call.caller.reject(error);',
-    replace: '    call.caller.reject(error);',
+    find: '    this.#putOff.delete(call);\n    call.reject(error);',
+    replace: '    call.reject(error);',
     tests: tests('behaviour/field/throttled', 'whose hold is released in the pause'),
   },
   {

@@ -242,7 +242,7 @@ export const mutants = [
   {
     name: 'requests that never settle if the attach fails',
     file: 'src/zookeeper/link-pair.ts',
-    find: 'for (const { operation, caller } of second?.heldBack ?? [])\n      caller.reject(connectionLost(operation, this.#options.lastError()));',
+    find: 'for (const call of second?.heldBack ?? []) call.reject(connectionLost(call.operation, this.#options.lastError()));',
     replace: '',
     tests: tests('behaviour/connection/attach', 'to another server if the present one'),
   },
@@ -301,8 +301,8 @@ export const mutants = [
   {
     name: 'a write that is sent again on the connection of an attach',
     file: 'src/zookeeper/pipeline.ts',
-    find: 'if (repeatable.has(request.call.operation.name)) taken.push(request.call);',
-    replace: 'if (request !== undefined) taken.push(request.call);',
+    find: '(repeatable.has(call.operation.name) ? taken : this.#unanswered).push(call);',
+    replace: 'taken.push(call);',
     tests: tests('behaviour/connection/attach', 'without an answer to the writes in flight'),
   },
   {
