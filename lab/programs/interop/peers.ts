@@ -2,13 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { sharedZooKeeper } from '../../hooks.ts';
 import { skipWithout } from '../../skip-without.ts';
 import { curatorVersion, ensureCurator, javaOptions } from './curator.ts';
+import { ensureGo } from './go.ts';
 import { ensureKazoo, kazooVersion } from './kazoo.ts';
 import { Peer } from './peer.ts';
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-const installers = { java: ensureCurator, kazoo: ensureKazoo };
-const starters = { java: startJava, kazoo: startKazoo };
+const installers = { java: ensureCurator, kazoo: ensureKazoo, go: ensureGo };
+const starters = { java: startJava, kazoo: startKazoo, go: startGo };
 
 type PeerName = keyof typeof starters;
 
@@ -49,6 +50,11 @@ export async function startJava(options?: PeerOptions): Promise<Peer> {
 
 export async function startKazoo(options?: PeerOptions): Promise<Peer> {
   return start('kazoo', [await ensureKazoo(), here('kazoo_peer.py')], options, kazooVersion);
+}
+
+/** go-zookeeper's Lock. */
+export async function startGo(options?: PeerOptions): Promise<Peer> {
+  return start('Go', [await ensureGo()], options);
 }
 
 /** This library in another process. */
