@@ -42,7 +42,7 @@ export async function startContestants(zooKeeper: ZooKeeperService, options: Ser
     if (service !== zooKeeper) own.push(service);
     all.push({ name, peer, service });
   };
-  await join('curator', Curator.missing(), async () => [await Curator.start(addresses), zooKeeper]);
+  await join('curator', await Curator.missing(), async () => [await Curator.start(addresses), zooKeeper]);
   if (!options.isBrief) {
     for (const fsync of ['always', 'everysec'] as const) {
       await join(`redlock ${fsync}`, missingRedis(), async () => {

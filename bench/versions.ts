@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { curatorVersion } from '../lab/programs/interop/curator.ts';
 import type { PeerName } from './results.ts';
 
 /** The versions of the peers other than this library, and of their servers. */
 export function otherVersions(peers: readonly PeerName[]): Record<string, string> {
   return {
-    ...(peers.includes('curator') && { 'Java Curator': '5.4.0' }),
+    ...(peers.includes('curator') && { 'Java Curator': curatorVersion }),
     ...(peers.includes('redlock always') && {
       Redis: programVersion('redis-server'),
       redlock: packageVersion('redlock'),

@@ -35,7 +35,8 @@ export async function run(options: ChaosOptions): Promise<string> {
   const classes = join(folder, 'classes');
   mkdirSync(classes, { recursive: true });
   const ours = names('c', options.clients);
-  const peers = (await areThereJavas(options, classes)) ? names('j', options.java) : [];
+  const classPath = await compileJava(options, classes);
+  const peers = classPath === '' ? [] : names('j', options.java);
   const fileOf = (name: string): string => join(folder, `${name}.jsonl`);
   const files = ['own', ...ours, ...peers].map(fileOf);
   // A process that is killed at once writes no file.
@@ -94,7 +95,7 @@ export async function run(options: ChaosOptions): Promise<string> {
             owners: threadsOfPeer,
             file: fileOf(client),
           },
-          classes,
+          classPath,
         ),
     ),
   ];
@@ -131,15 +132,14 @@ function names(letter: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
 }
 
-/** Resolves with false if there is no Java Curator and it cannot be installed. The run then has no Java clients. */
-async function areThereJavas({ java }: ChaosOptions, classes: string): Promise<boolean> {
-  if (java === 0) return false;
+/** The class path of the Java clients: an empty one if there is no Java Curator and it cannot be installed. */
+async function compileJava({ java }: ChaosOptions, classes: string): Promise<string> {
+  if (java === 0) return '';
   try {
-    await JavaProgram.compile(classes);
-    return true;
+    return await JavaProgram.compile(classes);
   } catch (error) {
     console.log(`Without Java Curator: ${error instanceof Error ? error.message : String(error)}`);
-    return false;
+    return '';
   }
 }
 

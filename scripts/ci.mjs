@@ -21,7 +21,7 @@ const ensemble = [
   'rolling-restart',
   'waiters',
 ].map((name) => `test/ensemble/${name}.test.ts`);
-const interop = ['mutex', 'other-names'].map((name) => `test/interop/${name}.test.ts`);
+const interop = ['go', 'mutex', 'other-names'].map((name) => `test/interop/${name}.test.ts`);
 /** The part of test/contract that `npm test` leaves out. */
 const contract = ['accounts', 'connection', 'embedded', 'lab', 'processes', 'security'].map(
   (name) => `test/contract/${name}/**/*.test.ts`,
@@ -34,7 +34,7 @@ const suites = [
   tests('the rest of test/contract', contract),
   tests('a part of test/behaviour on a real server', onRealServer, { TEST_WORLD: 'real' }),
   tests('a part of test/ensemble', ensemble),
-  tests('a part of test/interop: Curator and kazoo', interop),
+  tests('a part of test/interop: Curator, kazoo and Go', interop),
   npm('test:mutants', '--', '--changed'),
 ];
 

@@ -30,6 +30,7 @@ const chosen = choose([
   step('ensemble', 30, npm('test:ensemble')),
   step('interop', 30, npm('test:interop')),
   ...serverVersions.map(({ version }) => step(`server-${version}`, 90, npm('test:versions', '--', '--only', version))),
+  step('interop-debian', 30, npm('test:interop'), { CURATOR_VERSION: 'debian', KAZOO_VERSION: 'debian' }),
   step('containers', 60, npm('test:containers')),
   step('tls', 30, npm('test:tls')),
   step('tls-real', 90, ['npm', 'test', '--', '--world', 'real'], { ZK_TLS: '1' }),

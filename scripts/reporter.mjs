@@ -24,11 +24,16 @@ export default class Reporter {
     const release = isSpec ? () => undefined : captureOutput((text) => (this.#result.output += text));
     runner.on(EVENT_SUITE_BEGIN, ({ file }) => this.#enter(file));
     runner.on(EVENT_TEST_PASS, () => (this.#result.passed += 1));
-    runner.on(EVENT_TEST_PENDING, () => (this.#result.skipped += 1));
+    runner.on(EVENT_TEST_PENDING, (test) => {
+      // lab/skip-without.ts has set it.
+      const { lack } = test.parent.ctx;
+      if (lack === undefined) return this.#fail(test, 'It was skipped without a reason');
+      this.#result.skipped += 1;
+      if (!this.#result.lacks.includes(lack)) this.#result.lacks.push(lack);
+    });
     runner.on(EVENT_TEST_FAIL, (test, error) => {
       this.#enter(test.file ?? test.parent?.file);
-      this.#result.failed += 1;
-      this.#result.problems.push(`${this.#result.file}: ${test.fullTitle()}\n${tellError(error)}`);
+      this.#fail(test, tellError(error));
     });
     const end = (isComplete) => {
       process.off('exit', end);
@@ -48,6 +53,11 @@ export default class Reporter {
     this.#result = emptyResult(file);
   }
 
+  #fail(test, why) {
+    this.#result.failed += 1;
+    this.#result.problems.push(`${this.#result.file}: ${test.fullTitle()}\n${why}`);
+  }
+
   #write() {
     const { passed, failed, skipped, output } = this.#result;
     if (passed + failed + skipped > 0 || output !== '') append(this.#result);
@@ -60,7 +70,7 @@ class Spec extends Mocha.reporters.Spec {
 }
 
 function emptyResult(file = '') {
-  return { file, passed: 0, failed: 0, skipped: 0, problems: [], output: '' };
+  return { file, passed: 0, failed: 0, skipped: 0, problems: [], lacks: [], output: '' };
 }
 
 function append(result) {

@@ -2,28 +2,34 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { curatorJars, missingOfCurator } from '../../lab/programs/interop/curator.ts';
+import { ensureCurator } from '../../lab/programs/interop/curator.ts';
+import { AdviceError } from '../../lab/servers/docker/advice.ts';
 import { addressesOf, type Addresses } from '../places.ts';
 import { maxLeases, writerPauseMs, type Outcome, type Peer, type Scenario } from './peer.ts';
 
 const source = fileURLToPath(new URL('CuratorPeer.java', import.meta.url));
 
-/** Java Curator, run from source with Debian's jars, in a process of its own. */
+/** Java Curator, run from source, in a process of its own. */
 export class Curator implements Peer {
   readonly #addresses: Addresses;
   readonly #java: ChildProcess;
   readonly #lines: Interface;
 
-  /** The names of the missing parts if Curator cannot run here. */
-  static missing(): string | undefined {
-    const absent = missingOfCurator();
-    return absent.length === 0 ? undefined : `${absent.join(', ')} (apt-get install libcurator-recipes-java)`;
+  /** Installs it if it is missing. Resolves with the reason if that is not possible. */
+  static async missing(): Promise<string | undefined> {
+    try {
+      await ensureCurator();
+      return undefined;
+    } catch (error) {
+      if (error instanceof AdviceError) return error.message;
+      throw error;
+    }
   }
 
   static async start(addresses: Addresses): Promise<Curator> {
     const java = spawn(
       'java',
-      ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', curatorJars.join(':'), source],
+      ['-Dorg.slf4j.simpleLogger.defaultLogLevel=error', '-cp', (await ensureCurator()).join(':'), source],
       {
         stdio: ['pipe', 'pipe', 'inherit'],
       },

@@ -78,10 +78,12 @@ async function aptInstall(packages: readonly string[]): Promise<void> {
   for (const args of flockAptGet(packages)) await run('flock', args);
 }
 
-async function run(command: string, args: readonly string[]): Promise<void> {
+/** Runs a command that installs something. Rejects with an AdviceError if it fails. */
+export async function run(command: string, args: readonly string[], limitMs?: number): Promise<void> {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    timeout: limitMs,
   });
   let log = '';
   for (const stream of [child.stdout, child.stderr])

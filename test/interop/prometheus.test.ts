@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../src/index.ts';
-import { AdviceError } from '../../lab/servers/docker/advice.ts';
 import { freePorts } from '../../lab/servers/free-port.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { Telemetry } from '../../lab/programs/open-telemetry.ts';
 import { ensurePrometheus, Prometheus, promtool } from '../../lab/programs/prometheus.ts';
+import { skipWithout } from '../../lab/skip-without.ts';
 import { takeAway } from '../../lab/queue.ts';
 import { rejection, until } from '../../lab/until.ts';
 
@@ -48,13 +48,7 @@ describe('a real Prometheus that scrapes the exporter of OpenTelemetry', functio
   let collector: Prometheus;
 
   before(async function () {
-    try {
-      bin = await ensurePrometheus();
-    } catch (error) {
-      if (!(error instanceof AdviceError)) throw error;
-      console.error(error.message);
-      this.skip();
-    }
+    await skipWithout(this, async () => (bin = await ensurePrometheus()));
   });
 
   beforeEach(async () => {

@@ -80,7 +80,7 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
   });
 
   it('the leases of a killed Java process are free when its session is over', async function () {
-    this.timeout(30_000);
+    this.timeout(60_000);
     const victim = await startJava({ sessionTimeoutMs: 4_000 });
     const [main, waiter] = [victim.owner('main'), victim.owner('waiter')];
     for (let lease = 0; lease < 3; lease += 1) await main.acquire(kind, lab.path);

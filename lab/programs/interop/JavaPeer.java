@@ -27,7 +27,9 @@ public class JavaPeer {
     client = CuratorFrameworkFactory.newClient(args[0], Integer.parseInt(args[1]), 15_000, new ExponentialBackoffRetry(100, 3));
     client.start();
     client.blockUntilConnected();
-    say("{\"event\":\"ready\"}");
+    // Debian's jars do not name their version.
+    String version = String.valueOf(CuratorFramework.class.getPackage().getImplementationVersion());
+    say("{\"event\":\"ready\",\"version\":" + quoted(version) + "}");
     Scanner in = new Scanner(System.in);
     while (in.hasNextLine()) {
       String[] words = in.nextLine().split(" ");

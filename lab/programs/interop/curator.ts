@@ -1,7 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { installDebianPackages, isCommand } from '../../servers/debian-zookeeper.ts';
+import { fetched } from './fetched.ts';
 
-const names = [
+/** `debian`, or a version that Maven serves. The gate runs the newest, and the night runs Debian's besides. */
+export const curatorVersion = process.env['CURATOR_VERSION'] ?? '5.9.0';
+
+/** From 5.5, a writer that takes the read lock is a reader at its own place in the queue (CURATOR-621). */
+export const downgradesAtItsPlace = curatorVersion !== 'debian' && !/^(?:4|5\.[0-4])\./.test(curatorVersion);
+
+const debianNames = [
   'curator-client',
   'curator-framework',
   'curator-recipes',
@@ -14,9 +22,7 @@ const names = [
   'metrics-core',
   'netty-all',
 ];
-
-/** Java Curator 5.4.0 and its dependencies, in the folder of Debian's packages. */
-export const curatorJars: readonly string[] = names.map((name) => `/usr/share/java/${name}.jar`);
+const debianJars = debianNames.map((name) => `/usr/share/java/${name}.jar`);
 
 /** Options for one of several Javas on a small machine: they start quickly and stay small. */
 export const javaOptions: readonly string[] = [
@@ -26,15 +32,48 @@ export const javaOptions: readonly string[] = [
   '-Dorg.slf4j.simpleLogger.defaultLogLevel=off',
 ];
 
-/** Installs Curator if it is missing. Throws if that is not possible. */
-export async function ensureCurator(): Promise<void> {
-  if (missingOfCurator().length === 0) return;
-  await installDebianPackages(['libcurator-recipes-java', ...(isCommand('java') ? [] : ['default-jre-headless'])]);
-  if (missingOfCurator().length > 0)
-    throw new Error(`libcurator-recipes-java is installed, but there is no ${missingOfCurator().join(', ')}`);
+let ensured: Promise<readonly string[]> | undefined;
+
+/**
+ * The jars of Java Curator and of its dependencies, which are installed if they are missing. Rejects with an AdviceError
+ * if that is not possible.
+ */
+export function ensureCurator(): Promise<readonly string[]> {
+  ensured ??= curatorVersion === 'debian' ? curatorOfDebian() : curatorOfMaven(curatorVersion);
+  return ensured;
 }
 
-export function missingOfCurator(): string[] {
-  const files = curatorJars.filter((jar) => !existsSync(jar));
-  return isCommand('java') ? files : [...files, 'java'];
+async function curatorOfDebian(): Promise<readonly string[]> {
+  const missing = (): string[] => [
+    ...debianJars.filter((jar) => !existsSync(jar)),
+    ...(isCommand('java') ? [] : ['java']),
+  ];
+  if (missing().length > 0)
+    await installDebianPackages(['libcurator-recipes-java', ...(isCommand('java') ? [] : ['default-jre-headless'])]);
+  if (missing().length > 0)
+    throw new Error(`libcurator-recipes-java is installed, but there is no ${missing().join(', ')}`);
+  return debianJars;
+}
+
+async function curatorOfMaven(version: string): Promise<readonly string[]> {
+  // Debian's maven brings a java.
+  if (!isCommand('mvn')) await installDebianPackages(['maven']);
+  const folder = await fetched(`curator-${version}`, (place) => {
+    const pom = join(place, 'pom.xml');
+    writeFileSync(pom, project([`org.apache.curator:curator-recipes:${version}`, 'org.slf4j:slf4j-simple:1.7.36']));
+    return [['mvn', '-B', '-q', '-U', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${place}`]];
+  });
+  return readdirSync(folder).flatMap((file) => (file.endsWith('.jar') ? [join(folder, file)] : []));
+}
+
+/** A Maven project that only has dependencies, which are `group:name:version`. */
+function project(dependencies: readonly string[]): string {
+  const elements = dependencies.map((dependency) => {
+    const [group, name, version] = dependency.split(':');
+    return `<dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version></dependency>`;
+  });
+  return `<project>
+<modelVersion>4.0.0</modelVersion><groupId>lab</groupId><artifactId>lab</artifactId><version>1</version>
+<dependencies>${elements.join('')}</dependencies>
+</project>`;
 }

@@ -4,6 +4,7 @@ import queue
 import sys
 import threading
 
+import kazoo
 from kazoo.client import KazooClient
 from kazoo.recipe.lock import Lock
 
@@ -85,7 +86,7 @@ def serve(owner, commands):
 
 
 def main():
-    say({"event": "ready"})
+    say({"event": "ready", "version": kazoo.__version__})
     for line in sys.stdin:
         number, owner, verb, *args = line.rstrip("\n").split(" ")
         if owner not in owners:

@@ -8,6 +8,7 @@ type Answer =
 /** A message that a peer sends without a request. */
 export interface Event {
   readonly event: string;
+  readonly version?: string;
   readonly path?: string;
 }
 
@@ -27,11 +28,13 @@ export class Peer implements AsyncDisposable {
   readonly #listeners = new Set<(event: Event) => void>();
   readonly #ended: Promise<string>;
   #asked = 0;
+  #version = 'unknown';
 
   /** Resolves when the session of the peer is connected. */
   static async start(name: string, command: readonly string[]): Promise<Peer> {
     const peer = new Peer(name, command);
-    await peer.told((event) => event.event === 'ready');
+    const { version } = await peer.told((event) => event.event === 'ready');
+    if (version !== undefined) peer.#version = version;
     return peer;
   }
 
@@ -66,6 +69,11 @@ export class Peer implements AsyncDisposable {
       this.#listeners.add(listener);
       void this.#ended.then((how) => reject(new Error(`${this.#name} ended: ${how}`)));
     });
+  }
+
+  /** The version of its ZooKeeper client, as that says. */
+  get version(): string {
+    return this.#version;
   }
 
   owner(name: string): Owner {

@@ -1,42 +1,36 @@
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { installDebianPackages, isCommand } from '../../servers/debian-zookeeper.ts';
 import { sharedZooKeeper } from '../../hooks.ts';
-import { curatorJars, javaOptions, missingOfCurator } from './curator.ts';
+import { skipWithout } from '../../skip-without.ts';
+import { curatorVersion, ensureCurator, javaOptions } from './curator.ts';
+import { ensureGo } from './go.ts';
+import { ensureKazoo, kazooVersion } from './kazoo.ts';
 import { Peer } from './peer.ts';
-
-const kazoo = '/usr/lib/python3/dist-packages/kazoo';
-// Debian's python3: another python3 that is earlier in the path does not find Debian's kazoo.
-const python = '/usr/bin/python3';
-const packages = ['libcurator-recipes-java', 'python3-kazoo'];
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-/** Installs the peers' packages if they are missing. Throws if that is not possible. */
-export async function ensurePeers(): Promise<void> {
-  if (missing().length === 0) return;
-  await installDebianPackages(isCommand('java') ? packages : [...packages, 'default-jre-headless']);
-  if (missing().length > 0)
-    throw new Error(`${packages.join(', ')} are installed, but there is no ${missing().join(', ')}`);
+const installers = { java: ensureCurator, kazoo: ensureKazoo, go: ensureGo };
+const starters = { java: startJava, kazoo: startKazoo, go: startGo };
+
+type PeerName = keyof typeof starters;
+
+/** Installs the peers if they are missing. */
+export async function ensurePeers(...names: readonly PeerName[]): Promise<void> {
+  for (const name of names) await installers[name]();
 }
 
-const starters = { java: startJava, kazoo: startKazoo };
-
 /**
- * Peers that all tests of a suite share. Without names, the packages are installed, and the suite starts its peers
- * itself.
+ * Peers that all tests of a suite share. Without names, Java Curator is installed, and the suite starts its peers
+ * itself. The suite is skipped if a peer cannot be had.
  */
-export function peersOfSuite<Name extends keyof typeof starters = never>(
-  ...names: readonly Name[]
-): Readonly<Record<Name, Peer>> {
+export function peersOfSuite<Name extends PeerName = never>(...names: readonly Name[]): Readonly<Record<Name, Peer>> {
   const peers = {} as Record<Name, Peer>;
   before(async function () {
-    // Packages may have to be installed.
+    // Something may have to be installed.
     this.timeout(300_000);
-    await ensurePeers();
+    await skipWithout(this, () => (names.length === 0 ? ensurePeers('java') : ensurePeers(...names)));
     await Promise.all(names.map(async (name) => (peers[name] = await starters[name]())));
   });
-  after(() => Promise.all(names.map((name) => peers[name].close())));
+  after(() => Promise.all(Object.values<Peer>(peers).map((peer) => peer.close())));
   return peers;
 }
 
@@ -47,14 +41,20 @@ export interface PeerOptions {
   readonly connectString?: string;
 }
 
-/** Java Curator 5.4.0, run from source against Debian's jars. */
-export function startJava(options?: PeerOptions): Promise<Peer> {
-  return start('Java', ['java', ...javaOptions, '-cp', curatorJars.join(':'), here('JavaPeer.java')], options);
+/** Java Curator, run from source. */
+export async function startJava(options?: PeerOptions): Promise<Peer> {
+  const jars = await ensureCurator();
+  const command = ['java', ...javaOptions, '-cp', jars.join(':'), here('JavaPeer.java')];
+  return start('Java', command, options, curatorVersion);
 }
 
-/** kazoo 2.8.0. */
-export function startKazoo(options?: PeerOptions): Promise<Peer> {
-  return start('kazoo', [python, here('kazoo_peer.py')], options);
+export async function startKazoo(options?: PeerOptions): Promise<Peer> {
+  return start('kazoo', [await ensureKazoo(), here('kazoo_peer.py')], options, kazooVersion);
+}
+
+/** go-zookeeper's Lock. */
+export async function startGo(options?: PeerOptions): Promise<Peer> {
+  return start('Go', [await ensureGo()], options);
 }
 
 /** This library in another process. */
@@ -66,12 +66,11 @@ async function start(
   name: string,
   command: readonly string[],
   { sessionTimeoutMs = 30_000, connectString }: PeerOptions = {},
+  version = 'debian',
 ): Promise<Peer> {
-  await ensurePeers();
   const server = connectString ?? (await sharedZooKeeper()).connectString;
-  return Peer.start(name, [...command, server, String(sessionTimeoutMs)]);
-}
-
-function missing(): string[] {
-  return [...missingOfCurator(), ...[kazoo, python].filter((file) => !existsSync(file))];
+  const peer = await Peer.start(name, [...command, server, String(sessionTimeoutMs)]);
+  if (version === 'debian' || version === peer.version) return peer;
+  await peer.close();
+  throw new Error(`Expected ${name} ${version}, got ${peer.version}`);
 }

@@ -276,8 +276,8 @@ export const mutants = [
   {
     name: 'look-ahead that forgets a deletion that is reported during the list',
     file: 'src/internals/predecessors.ts',
-    find: 'znode.isGone = true;',
-    replace: 'if (this.#waiter) znode.isGone = true;',
+    find: "znode.is = 'gone';",
+    replace: "if (this.#waiter) znode.is = 'gone';",
     tests: tests('behaviour/look-ahead', 'arrive in one chunk, the list first'),
   },
   {
@@ -290,7 +290,7 @@ export const mutants = [
   {
     name: 'look-ahead that loses its watch when the data of the watched znode change',
     file: 'src/internals/predecessors.ts',
-    find: 'else if (this.#znodes.includes(znode)) this.#watch(znode);',
+    find: 'if (this.#znodes.includes(znode)) this.#watch(znode);',
     replace: '',
     tests: tests('behaviour/look-ahead', 'keeps its watches when the data'),
   },

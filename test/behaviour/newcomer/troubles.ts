@@ -738,7 +738,12 @@ export const others: readonly Mistake[] = [
   ),
   mistake(
     'a mutex on the path of a semaphore',
-    ({ path }) => [foreignNode, `The lock ${path}`, /create: (locks, leases|leases, locks)\./, 'Use another path, in all clients at once'],
+    ({ path }) => [
+      foreignNode,
+      `The lock ${path}`,
+      /create: (locks, leases|leases, locks)\./,
+      'Use another path, in all clients at once',
+    ],
     async ({ client, path, defer }) => {
       const lease = await new InterProcessSemaphore(client, path, { maxLeases: 1 }).acquire();
       defer(() => lease.release());

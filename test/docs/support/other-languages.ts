@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { installDebianPackages, isCommand } from '../../../lab/servers/debian-zookeeper.ts';
-import { curatorJars } from '../../../lab/programs/interop/curator.ts';
+import { ensureCurator } from '../../../lab/programs/interop/curator.ts';
 import type { Block } from './blocks.ts';
 
 const exec = promisify(execFile);
@@ -31,7 +31,7 @@ function written({ page, line, code }: Block, folder: string, ending: string): s
   return file;
 }
 
-/** Compiles all Java blocks by one call, against Debian's Curator. Throws with the compiler's text. */
+/** Compiles all Java blocks by one call, against Curator. Throws with the compiler's text. */
 export async function checkJava(blocks: readonly Block[], folder: string): Promise<void> {
   const files = blocks.map((block) => {
     const name = `${block.page.replaceAll(/\W/g, '_')}_${block.line}`;
@@ -42,7 +42,15 @@ export async function checkJava(blocks: readonly Block[], folder: string): Promi
     return file;
   });
   if (!isCommand('javac')) await installDebianPackages(['default-jdk-headless']);
-  await exec('javac', ['-proc:none', '-nowarn', '-d', join(folder, 'classes'), '-cp', curatorJars.join(':'), ...files]);
+  await exec('javac', [
+    '-proc:none',
+    '-nowarn',
+    '-d',
+    join(folder, 'classes'),
+    '-cp',
+    (await ensureCurator()).join(':'),
+    ...files,
+  ]);
 }
 
 /** A fragment becomes the body of a method that has a `CuratorFramework client`. */

@@ -1,0 +1,37 @@
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { isCommand, run } from '../../servers/debian-zookeeper.ts';
+
+/** Half of the time that a suite has for all that it installs. */
+const limitMs = 120_000;
+
+/**
+ * A folder with what a package registry serves. The first call on this machine fills it by `commands`, which get the
+ * path of an empty folder. It is in the user's cache, so that every checkout shares it. Rejects with an
+ * AdviceError if a command fails.
+ */
+export async function fetched(name: string, commands: (place: string) => readonly string[][]): Promise<string> {
+  const { XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
+  const folder = join(cache, 'zookeeper-fair-lock', 'peers', name);
+  if (existsSync(folder)) return folder;
+  console.error(`Fetching ${name} into ${folder}`);
+  mkdirSync(dirname(folder), { recursive: true });
+  const place = mkdtempSync(`${folder}.`);
+  try {
+    for (const [command = '', ...args] of commands(place)) await inTurn(command, args);
+    renameSync(place, folder);
+  } catch (error) {
+    // Another run may have filled it at the same time.
+    if (!existsSync(folder)) throw error;
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+/** Two test runs side by side take turns, because they share the caches of Maven and of pip. */
+function inTurn(command: string, args: readonly string[]): Promise<void> {
+  if (!isCommand('flock')) return run(command, args, limitMs);
+  return run('flock', ['--close', join(tmpdir(), 'zookeeper-fair-lock-fetch.lock'), command, ...args], limitMs);
+}
