@@ -23,7 +23,8 @@ export async function holderOf(host: LockHost, board: LockBoard, path: string): 
   return holders[0] ?? ((await isOwned(host, path)) ? path : undefined);
 }
 
-function isOwned(host: LockHost, path: string): Promise<boolean> {
+/** True if a session owns the znode. */
+export function isOwned(host: LockHost, path: string): Promise<boolean> {
   return ask(host, { call: 'holder', what: 'holder', path }, undefined, (deadline) =>
     host.sessions.ask(async (session) => {
       const stat = await session.find(exists(path));

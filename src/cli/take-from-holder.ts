@@ -4,7 +4,7 @@ import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { phantomAmong, phantomText } from '../internals/phantoms.js';
 import type { connectionOptions } from './connection.js';
 import { exitCodes } from './exit-code.js';
-import { holderOf } from './holder-of.js';
+import { holderOf, isOwned } from './holder-of.js';
 import type { Io } from './io.js';
 import { openBoard, readBoard, type OpenBoard } from './observe/open-board.js';
 import { printable, printableJson } from '../support/printable.js';
@@ -46,7 +46,8 @@ function withHolder(
     const { client, board } = open;
     const znode = await holderOf(client.host, board, path);
     const again = await holderInSecondRead(args, open, path);
-    if (again !== undefined && again !== znode) {
+    // Unless the lock has passed on between the reads.
+    if (znode !== undefined && again !== undefined && again !== znode && (await isOwned(client.host, znode))) {
       io.stderr.write(`nothing done: two reads of ${printable(path)} show different holders. Run the command again\n`);
       return exitCodes.failed;
     }

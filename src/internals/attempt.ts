@@ -7,7 +7,7 @@ import { rememberHolder, seenIn } from './known-holder.js';
 import { LockTimeoutError } from '../client/lock-timeout-error.js';
 import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
 import { MisfitError } from './own-creation.js';
-import { seekPhantoms } from './phantoms.js';
+import { seekPhantoms, seekPhantomsFar } from './phantoms.js';
 import { Predecessors, type WaiterToWake, type ZnodesBefore } from './predecessors.js';
 import type { Queued, QueueView, Standing } from './queue-view.js';
 import type { Behind, ZnodeQueue } from './znode-queue.js';
@@ -80,7 +80,8 @@ export class Attempt {
           ),
           this.#watchLockData(lockData, waiter),
         );
-      if (isAdjacent) return this.#waitBy(this.#lookAhead(waiting, waiter), this.#watchOwnAfterReconnect());
+      const seekFar = isNext ? undefined : this.#seekFar(waiting, waiter);
+      if (isAdjacent) return this.#waitBy(this.#lookAhead(waiting, waiter), this.#watchOwnAfterReconnect(), seekFar);
       const stop = watchZnode(node.session, predecessor, 'data', {
         found: position === 1 ? (znode) => rememberHolder(node.session, seenIn(predecessor, znode)) : undefined,
         told: (event) => waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'),
@@ -89,7 +90,7 @@ export class Attempt {
       return this.#waitBy(
         stop,
         isNext ? node.session.keepProven(node) : undefined,
-        isNext ? seekPhantoms(node.session, node.tools, [predecessor], () => waiter.wake('recheck')) : undefined,
+        isNext ? seekPhantoms(node.session, node.tools, [predecessor], () => waiter.wake('recheck')) : seekFar,
         this.#watchLockData(lockData, waiter),
       );
     });
@@ -173,6 +174,14 @@ export class Attempt {
   #lookAhead(before: ZnodesBefore, waiter: WaiterToWake): () => void {
     this.#predecessors ??= new Predecessors(this.#node);
     return this.#predecessors.wait(before, waiter);
+  }
+
+  /** For a waiter behind two znodes or more, because all of them may be phantoms. */
+  #seekFar({ predecessor, before, position }: ZnodesBefore, waiter: WaiterToWake): (() => void) | undefined {
+    if (position === undefined || position < 2) return undefined;
+    const { session, tools } = this.#node;
+    const paths = before === undefined ? [predecessor] : [before, predecessor];
+    return seekPhantomsFar(session, tools, paths, position, () => waiter.wake('recheck'));
   }
 
   #endLookAhead(): void {

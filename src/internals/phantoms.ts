@@ -23,6 +23,41 @@ export function seekPhantoms(
   return session.companions.of(PhantomSeeker).add(paths.slice(0, mostPaths), recheck, tools);
 }
 
+/**
+ * As `seekPhantoms`, for a waiter that is not next: the znodes before it may all be phantoms of one session, and then
+ * nobody else asks. It asks so rarely that a long queue stays cheap: all its waiters together ask a few times in ten
+ * session timeouts.
+ *
+ * @param position the number of znodes before the waiter
+ */
+export function seekPhantomsFar(
+  session: Session,
+  tools: PhantomTools,
+  paths: readonly string[],
+  position: number,
+  recheck: () => void,
+): () => void {
+  const { timeoutMs } = session;
+  let end = (): void => {};
+  const later = (pauseMs: number, run: () => void): CancelTimer => inNoContext(() => tools.clock.after(pauseMs, run));
+  const rest = (): void => {
+    end = later(position * timeoutsPerPlace * timeoutMs, () => {
+      const stop = seekPhantoms(session, tools, paths, recheck);
+      // The question is sent after one timeout.
+      const cancel = later(1.5 * timeoutMs, () => {
+        stop();
+        rest();
+      });
+      end = () => {
+        stop();
+        cancel();
+      };
+    });
+  };
+  rest();
+  return () => end();
+}
+
 /** The questions of all waiters of one session: one for each znode, however many wait for it. */
 class PhantomSeeker {
   readonly #session: Session;
@@ -151,6 +186,8 @@ export function phantomText(session: Session, pathOnServers: string): string {
 }
 
 const mostPaths = 100;
+
+const timeoutsPerPlace = 10;
 
 function unknownYet(): undefined {
   // The next question is asked after the next session timeout, perhaps on another connection.

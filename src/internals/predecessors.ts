@@ -104,6 +104,7 @@ export class Predecessors {
     }
     znode.stop = watchZnode(this.#session, znode.path, 'data', {
       found: (content) => {
+        if (znode.is === 'missing') znode.is = 'there';
         znode.seen = seenIn(znode.path, content);
         this.#rememberHolder();
       },

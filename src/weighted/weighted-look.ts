@@ -100,8 +100,11 @@ async function look(session: Session, path: string): Promise<WeightedLook> {
     const {
       value: { data, stat },
       zxid,
+      wasPostponed,
     } = await read;
-    return new WeightedLook({ data, version: stat.version, mzxid: stat.mzxid, names: (await listed).value, zxid });
+    // An overloaded server that put the data off has answered the list first.
+    const { value: names } = await (wasPostponed ? session.request(getChildren(path)) : listed);
+    return new WeightedLook({ data, version: stat.version, mzxid: stat.mzxid, names, zxid });
   } catch (error) {
     // Without the lock's znode there are no participants, and our own znode is gone too.
     if (isZooKeeperError(error, 'NO_NODE'))

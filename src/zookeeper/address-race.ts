@@ -82,6 +82,7 @@ export class AddressRace extends EventEmitter implements Link {
     this.#state.cancel();
     this.#state = { at: 'won', link };
     for (const other of this.#running) if (other !== link) other.destroy();
+    link.on('error', (error) => this.emit('error', error));
     link.on('data', (chunk) => this.emit('data', chunk));
     link.on('drain', () => this.emit('drain'));
     this.emit(event);

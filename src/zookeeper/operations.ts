@@ -420,8 +420,8 @@ function readChildren(from: Reader): { names: string[]; next: number } {
   from.end();
   for (const name of names)
     if (name === '' || name.includes('/')) throw new RangeError('The list of children contains a name that is none');
-  // The servers count each create and each delete as a change, and number the children by the creates.
-  return { names, next: (changes + children) / 2 };
+  // The servers count each create and each delete as a change, in 32 bits, and number the children by the creates.
+  return { names, next: ((changes + children) >>> 0) / 2 };
 }
 
 function readStat(from: Reader): Stat {

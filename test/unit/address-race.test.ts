@@ -79,6 +79,11 @@ describe('a race of several addresses', () => {
     won.write(Buffer.from('question'));
     link('a').emit('data', Buffer.from('answer'));
     link('a').emit('drain');
+    const errors: unknown[] = [];
+    won.on('error', (error) => errors.push(error));
+    const alert = new Error('a certificate is required');
+    link('a').emit('error', alert);
+    expect(errors).to.deep.equal([alert]);
     expect(String(link('a').written[0])).to.equal('question');
     const why = new Error('enough');
     won.destroy(why);

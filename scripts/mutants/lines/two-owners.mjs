@@ -274,6 +274,13 @@ export const mutants = [
     tests: tests('behaviour/look-ahead', 'at index 3 waits for the holder when both znodes before it'),
   },
   {
+    name: 'a list before the data of a lock with weights, because the server put the data off',
+    file: 'src/weighted/weighted-look.ts',
+    find: 'await (wasPostponed ? session.request(getChildren(path)) : listed);',
+    replace: 'await listed;',
+    tests: tests('behaviour/field/throttled', 'to the data of a lock with weights'),
+  },
+  {
     name: 'look-ahead that forgets a deletion that is reported during the list',
     file: 'src/internals/predecessors.ts',
     find: "znode.is = 'gone';",

@@ -22,7 +22,9 @@ export class Job {
    * @param env added to the environment
    */
   constructor(command: readonly string[], env: Readonly<Record<string, string>>, scope?: Scope) {
-    const inherited = inheritedFiles();
+    // A shell passes the file of `<(…)` on, and its name on the command line.
+    const isNamed = (file: number): boolean => command.some((word) => word.endsWith(`/fd/${file}`));
+    const inherited = inheritedFiles().filter((file) => !isNamed(file));
     const [shell, ...shellOptions] = shellFor(process.env, inherited);
     const script = waitAndBecome(shell === bash ? inherited : []);
     const child = spawn(shell, [...shellOptions, '-c', script, 'zklock', ...command], {

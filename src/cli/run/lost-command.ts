@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Interrupts } from './interrupts.js';
 import { CommandSession } from './command-session.js';
+import { inheritedFiles, withoutFiles } from './inherited-files.js';
 
 /**
  * Runs the command of `--on-lost` by a shell, and resolves when it has ended. Its exit code is not used. It gets the
@@ -13,7 +14,7 @@ export function runLostCommand(
 ): Promise<void> {
   const child = spawn('/bin/sh', ['-c', command], {
     detached: true,
-    stdio: ['ignore', 'inherit', 'inherit'],
+    stdio: withoutFiles(['ignore', 'inherit', 'inherit'], inheritedFiles()),
     env: { ...process.env, ...env },
   });
   const session = child.pid === undefined ? undefined : new CommandSession(child.pid);

@@ -6,7 +6,7 @@ import {
   type Hold,
   type LockClient,
 } from '../../../src/index.ts';
-import { getData } from '../../../src/zookeeper/operations.ts';
+import { getChildren, getData } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
@@ -68,6 +68,43 @@ describe('FIELD D1: a znode that only one follower still shows', () => {
       expect(client.health().server).to.equal(well.connectString);
       await hold.release();
     });
+
+  const reader: Acquire = (of, path) => new InterProcessReadWriteLock(of, path).readLock.acquire();
+  const writer: Acquire = (of, path) => new InterProcessReadWriteLock(of, path).writeLock.acquire();
+  for (const [kind, acquire, takes] of [
+    ['mutex', mutex, [mutex, mutex]],
+    ['mutex', mutex, [mutex, mutex, mutex]],
+    ['writer', writer, [reader, reader]],
+    ['reader', reader, [writer, writer, reader]],
+  ] as const)
+    it(`${kind}: behind ${takes.length} such znodes, of one session that has ended`, async () => {
+      const dead: Promise<Pick<Hold, 'path' | 'release'>>[] = [];
+      const paths: string[] = [];
+      for (const take of takes) {
+        dead.push(awaitedLater(take(lab.other, lab.path)));
+        await lab.sleep(100);
+      }
+      const { sessions } = client.host;
+      for (const name of (await sessions.current.request(getChildren(lab.path))).value)
+        paths.push(`${lab.path}/${name}`);
+      const waiting = awaitedLater(acquire(client, lab.path));
+      await lab.sleep(100);
+      for (const path of paths) {
+        await sessions.current.request(getData(path, false));
+        showPhantom(ill, path);
+      }
+      await lab.other.close();
+      await lab.sleep(100);
+      let hold: Pick<Hold, 'release'> | undefined;
+      void waiting.then((granted) => (hold = granted));
+      await lab.sleep((takes.length * 10 - 1) * sessionTimeoutMs);
+      expect(hold).to.equal(undefined);
+      await lab.sleep(3 * sessionTimeoutMs);
+      expect(client.health().server).to.equal(well.connectString);
+      await hold?.release();
+      expect(hold).to.not.equal(undefined);
+      await Promise.allSettled(dead);
+    }).timeout(600_000);
 
   it('without another server, the waiter tells it once, and stays', async () => {
     await well.admit('refused');

@@ -255,6 +255,31 @@ describe('FIELD B1: a server that says "later"', function () {
     expect(asked).to.equal(0);
   });
 
+  it('to the data of a lock with weights: the list that was answered before them is not used', async () => {
+    const weights = { weights: { overtakesPerWeight: 1 } };
+    const isOfLock = ({ path }: { readonly path?: string | undefined }): boolean => path === lab.path;
+    let isPutOff = false;
+    once(
+      lab.proxy,
+      (frame) => sent('getData')(frame) && isOfLock(frame),
+      () => {
+        isPutOff = true;
+        return { refuse: throttled };
+      },
+    );
+    const listed = lab.proxy.seen((frame) => isPutOff && answered('getChildren2')(frame) && isOfLock(frame));
+    const light = awaitedLater(new InterProcessMutex(lab.client, lab.path, weights).acquire({ weight: 1 }));
+    await listed;
+    // It comes after the list, and overtakes the other before its data are read again.
+    const heavy = await new InterProcessMutex(lab.other, lab.path, weights).acquire({ weight: 9 });
+    let isLight = false;
+    void light.then(() => (isLight = true));
+    await lab.sleep(1_000);
+    expect(isLight).to.equal(false);
+    await heavy.release();
+    await (await light).release();
+  });
+
   it('to four of five requests: 40 clients get the lock in turn, none is rejected, none reconnects', async () => {
     const clients: LockClient[] = await Promise.all(
       Array.from({ length: 40 }, () => lab.connect({ sessionTimeoutMs: 30_000 })),
