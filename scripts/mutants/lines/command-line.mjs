@@ -110,13 +110,6 @@ export const mutants = [
     tests: tests('unit/cli/inherited-files', 'does not reach the command'),
   },
   {
-    name: 'the watchdog leaves the jobs of set -m',
-    file: 'src/cli/run/watchdog.ts',
-    find: 'kill -s "$1" -- "-$session" $groups',
-    replace: 'kill -s "$1" -- "-$session"',
-    tests: tests('unit/cli/watchdog', 'kills the session and its descendants'),
-  },
-  {
     name: 'the watchdog leaves descendants in other sessions',
     file: 'src/cli/run/watchdog.ts',
     find: `*" $5 "*'|'* | *'|'*" $3 "*)`,

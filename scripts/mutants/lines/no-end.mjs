@@ -387,13 +387,6 @@ export const mutants = [
     tests: tests('behaviour/field/phantom', 'mutex: behind 3'),
   },
   {
-    name: 'phantoms before a reader that is not next are waited for without end',
-    file: 'src/internals/attempt.ts',
-    find: "[predecessor], () => waiter.wake('recheck')) : seekFar,",
-    replace: "[predecessor], () => waiter.wake('recheck')) : undefined,",
-    tests: tests('behaviour/field/phantom', 'reader: behind 3'),
-  },
-  {
     name: 'a phantom before the waiter with the most weight is waited for without end',
     file: 'src/internals/attempt.ts',
     find: 'isNext ? seekPhantoms(node.session, node.tools, [predecessor],',
