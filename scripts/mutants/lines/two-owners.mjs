@@ -61,8 +61,8 @@ export const mutants = [
   {
     name: 'an operator takes the lock from the one that a single list shows as the holder',
     file: 'src/cli/take-from-holder.ts',
-    find: 'if (again !== undefined && again !== znode) {',
-    replace: "if (again !== undefined && path === '') {",
+    find: 'again !== undefined && again !== znode &&',
+    replace: 'again === path &&',
     tests: tests('behaviour/field/flipped-list', 'zklock release reads the list twice'),
   },
   {
