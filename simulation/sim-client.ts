@@ -72,7 +72,8 @@ export class SimClient {
 
   /** The connections that were given up before a session was granted, and that close that session. */
   get lateSockets(): VirtualSocket[] {
-    return this.openSockets.filter((socket) => this.#late.has(socket));
+    // Also one whose 'close' is still to come, because its timer ends with that.
+    return [...this.#sockets].filter((socket) => this.#late.has(socket));
   }
 
   /** A lock was used, or the connection has changed. */
