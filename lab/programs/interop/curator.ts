@@ -1,7 +1,6 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { installDebianPackages, isCommand } from '../../servers/debian-zookeeper.ts';
-import { fetched } from './fetched.ts';
+import { ensureJars, jarsOf } from '../../servers/maven-jars.ts';
 
 /** `debian`, or a version that Maven serves. The gate runs the newest, and the night runs Debian's besides. */
 export const curatorVersion = process.env['CURATOR_VERSION'] ?? '5.9.0';
@@ -58,22 +57,7 @@ async function curatorOfDebian(): Promise<readonly string[]> {
 async function curatorOfMaven(version: string): Promise<readonly string[]> {
   // Debian's maven brings a java.
   if (!isCommand('mvn')) await installDebianPackages(['maven']);
-  const folder = await fetched(`curator-${version}`, (place) => {
-    const pom = join(place, 'pom.xml');
-    writeFileSync(pom, project([`org.apache.curator:curator-recipes:${version}`, 'org.slf4j:slf4j-simple:1.7.36']));
-    return [['mvn', '-B', '-q', '-U', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${place}`]];
-  });
-  return readdirSync(folder).flatMap((file) => (file.endsWith('.jar') ? [join(folder, file)] : []));
-}
-
-/** A Maven project that only has dependencies, which are `group:name:version`. */
-function project(dependencies: readonly string[]): string {
-  const elements = dependencies.map((dependency) => {
-    const [group, name, version] = dependency.split(':');
-    return `<dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version></dependency>`;
-  });
-  return `<project>
-<modelVersion>4.0.0</modelVersion><groupId>lab</groupId><artifactId>lab</artifactId><version>1</version>
-<dependencies>${elements.join('')}</dependencies>
-</project>`;
+  const name = `curator-${version}`;
+  await ensureJars(name, [`org.apache.curator:curator-recipes:${version}`, 'org.slf4j:slf4j-simple:1.7.36']);
+  return jarsOf(name);
 }

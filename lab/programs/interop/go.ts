@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installDebianPackages, isCommand } from '../../servers/debian-zookeeper.ts';
-import { fetched } from './fetched.ts';
+import { fetched } from '../../servers/fetched.ts';
 
 const source = fileURLToPath(new URL('go-peer', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { installDebianPackages, isCommand } from '../../servers/debian-zookeeper.ts';
-import { fetched } from './fetched.ts';
+import { fetched } from '../../servers/fetched.ts';
 
 /** `debian`, or a version of the Python package index. The gate runs the newest, and the night runs Debian's besides. */
 export const kazooVersion = process.env['KAZOO_VERSION'] ?? '2.11.0';

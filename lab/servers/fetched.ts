@@ -1,19 +1,23 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { isCommand, run } from '../../servers/debian-zookeeper.ts';
+import { isCommand, run } from './debian-zookeeper.ts';
 
 /** Half of the time that a suite has for all that it installs. */
 const limitMs = 120_000;
 
+/** The folder that `fetched` fills. It is in the user's cache, so that every checkout shares it. */
+export function placeOf(name: string): string {
+  const { XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
+  return join(cache, 'zookeeper-fair-lock', name);
+}
+
 /**
  * A folder with what a package registry serves. The first call on this machine fills it by `commands`, which get the
- * path of an empty folder. It is in the user's cache, so that every checkout shares it. Rejects with an
- * AdviceError if a command fails.
+ * path of an empty folder. Rejects with an AdviceError if a command fails.
  */
 export async function fetched(name: string, commands: (place: string) => readonly string[][]): Promise<string> {
-  const { XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
-  const folder = join(cache, 'zookeeper-fair-lock', 'peers', name);
+  const folder = placeOf(name);
   if (existsSync(folder)) return folder;
   console.error(`Fetching ${name} into ${folder}`);
   mkdirSync(dirname(folder), { recursive: true });
