@@ -48,12 +48,15 @@ export class EventStream {
 
   /** Only an address with more pages than the others loses one to them, so no address can push out the others. */
   #makePlace(address: string): string | undefined {
-    const [oldest, ...others] = [...this.#pages].filter((page) => page.address === address);
-    if (oldest && others.length + 1 >= mostPagesOfAddress) {
+    const own = [...this.#pages].filter((page) => page.address === address);
+    const [oldest] = own;
+    if (oldest && own.length >= mostPagesOfAddress) {
       if (performance.now() - oldest.openedAt < this.#stalledMs)
         return `${mostPagesOfAddress} pages of ${address} are open, and more of one address are not allowed`;
       this.#end(oldest);
-    } else if (this.#pages.size >= mostPages) this.#end(this.#oldestOfMost(address));
+    } else if (this.#pages.size >= mostPages) {
+      this.#end(this.#oldestOfMost(address));
+    }
     return undefined;
   }
 

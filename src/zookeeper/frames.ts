@@ -1,5 +1,3 @@
-import { printableJson } from '../support/printable.js';
-
 /**
  * Eight times the limit of ZooKeeper's own clients (`jute.maxbuffer`): the list of 130,000 waiters of a mutex. To read
  * and sort it blocks the event loop for up to half a second, and a longer list would block it for longer.
@@ -123,7 +121,7 @@ const mostChunks = 4_096;
 function guessedFrom(bytes: Buffer): string {
   const start = bytes.toString('latin1', 0, 4);
   if (/^[\x20-\x7e]{4}$/.test(start))
-    return `: the answer begins with the text ${printableJson(start)}. Is this the clientPort of a ZooKeeper server?`;
+    return `: the answer begins with the text ${JSON.stringify(start)}. Is this the clientPort of a ZooKeeper server?`;
   const [type = 0, version] = bytes;
   const isTls = (type === tlsAlert || type === tlsHandshake) && version === 3;
   return isTls

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Peer } from './peer.ts';
 
 /** A recorded grant: its token, and the kind of its peer. */
 export interface Entry {
@@ -28,6 +29,21 @@ export class Ledger implements Disposable {
     await new Promise((resolve) => setImmediate(resolve));
     writeFileSync(join(this.folder, 'count'), String(before + 1));
     appendFileSync(join(this.folder, 'grants'), `${token} here\n`);
+  }
+
+  /** Lets so many owners of each peer take the lock in turn, each so often. Resolves with the number of grants. */
+  async fill(
+    peers: readonly (readonly [peer: Peer, kind: string])[],
+    path: string,
+    { owners, rounds }: { readonly owners: number; readonly rounds: number },
+  ): Promise<number> {
+    const numbers = Array.from({ length: owners }, (_, index) => index + 1);
+    await Promise.all(
+      peers.flatMap(([peer, kind]) =>
+        numbers.map((number) => peer.owner(`counter-${number}`).work(kind, path, this.folder, rounds)),
+      ),
+    );
+    return peers.length * owners * rounds;
   }
 
   /** The grants, in order. */

@@ -387,6 +387,20 @@ export const mutants = [
     tests: tests('behaviour/field/phantom', 'mutex: behind 3'),
   },
   {
+    name: 'a waiter that has left looks for phantoms all the same',
+    file: 'src/internals/attempt.ts',
+    find: 'this.#watchOwnAfterReconnect(), seekFar);',
+    replace: 'this.#watchOwnAfterReconnect());',
+    tests: tests('behaviour/field/phantom', 'mutex: a waiter that is not next and has left'),
+  },
+  {
+    name: 'a reader that has left looks for phantoms all the same',
+    file: 'src/internals/attempt.ts',
+    find: "[predecessor], () => waiter.wake('recheck')) : seekFar,",
+    replace: "[predecessor], () => waiter.wake('recheck')) : undefined,",
+    tests: tests('behaviour/field/phantom', 'reader: a waiter that is not next and has left'),
+  },
+  {
     name: 'a phantom before the waiter with the most weight is waited for without end',
     file: 'src/internals/attempt.ts',
     find: 'isNext ? seekPhantoms(node.session, node.tools, [predecessor],',

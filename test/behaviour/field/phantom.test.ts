@@ -11,15 +11,16 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { showPhantom } from '../../../lab/proxy/phantom.ts';
+import { rejection } from '../../../lab/until.ts';
 import { Resolver } from '../../../lab/resolver.ts';
 import { InProcess } from '../operator/in-process.ts';
 import { awaitedLater, keepsWarnings, statesOf } from './support.ts';
 
 const sessionTimeoutMs = 4_000;
 
-type Acquire = (client: LockClient, path: string) => Promise<Pick<Hold, 'path' | 'release'>>;
+type Acquire = (client: LockClient, path: string, signal?: AbortSignal) => Promise<Pick<Hold, 'path' | 'release'>>;
 
-const mutex: Acquire = (client, path) => new InterProcessMutex(client, path).acquire();
+const mutex: Acquire = (client, path, signal) => new InterProcessMutex(client, path).acquire({ signal });
 
 const kinds: Readonly<Record<string, Acquire>> = {
   mutex,
@@ -69,7 +70,7 @@ describe('FIELD D1: a znode that only one follower still shows', () => {
       await hold.release();
     });
 
-  const reader: Acquire = (of, path) => new InterProcessReadWriteLock(of, path).readLock.acquire();
+  const reader: Acquire = (of, path, signal) => new InterProcessReadWriteLock(of, path).readLock.acquire({ signal });
   const writer: Acquire = (of, path) => new InterProcessReadWriteLock(of, path).writeLock.acquire();
   for (const [kind, acquire, takes] of [
     ['mutex', mutex, [mutex, mutex]],
@@ -104,6 +105,30 @@ describe('FIELD D1: a znode that only one follower still shows', () => {
       await hold?.release();
       expect(hold).to.not.equal(undefined);
       await Promise.allSettled(dead);
+    }).timeout(600_000);
+
+  for (const [kind, acquireIt, takes] of [
+    ['mutex', mutex, [mutex, mutex]],
+    ['reader', reader, [writer, writer, reader]],
+  ] as const)
+    it(`${kind}: a waiter that is not next and has left asks no more`, async () => {
+      const queued: Promise<Pick<Hold, 'path' | 'release'>>[] = [];
+      for (const take of takes) {
+        queued.push(awaitedLater(take(lab.other, lab.path)));
+        await lab.sleep(100);
+      }
+      const limit = new AbortController();
+      const leaving = rejection(acquireIt(client, lab.path, limit.signal));
+      await lab.sleep(100);
+      limit.abort();
+      await leaving;
+      const asked = (): number => ill.frames.filter(sent('multi')).length;
+      // Its session stays active for one timeout.
+      await lab.sleep(2 * sessionTimeoutMs);
+      const before = asked();
+      await lab.sleep((takes.length * 10 + 2) * sessionTimeoutMs);
+      expect(asked()).to.equal(before);
+      for (const each of queued) await (await each).release();
     }).timeout(600_000);
 
   it('without another server, the waiter tells it once, and stays', async () => {
