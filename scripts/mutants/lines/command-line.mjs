@@ -110,6 +110,13 @@ export const mutants = [
     tests: tests('unit/cli/inherited-files', 'does not reach the command'),
   },
   {
+    name: 'the watchdog leaves the jobs of set -m',
+    file: 'src/cli/run/watchdog.ts',
+    find: 'kill -s "$1" -- "-$session" $groups',
+    replace: 'kill -s "$1" -- "-$session"',
+    tests: tests('unit/cli/watchdog', 'with a pkill that fails'),
+  },
+  {
     name: 'the watchdog leaves descendants in other sessions',
     file: 'src/cli/run/watchdog.ts',
     find: `*" $5 "*'|'* | *'|'*" $3 "*)`,

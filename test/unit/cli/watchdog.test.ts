@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -20,28 +23,37 @@ describe('the watchdog of zklock run', function () {
     if (process.platform !== 'linux') this.skip();
   });
 
-  it('kills the session and its descendants when the time has passed, also if somebody has stopped it before', async () => {
-    const mark = `unit-${process.pid}-${Date.now()}`;
-    const watchdog = new Watchdog();
-    const shell = await watchdogOf(process.pid);
-    process.kill(shell, 'SIGSTOP');
-    await until('the watchdog is stopped', () => processOf(shell)?.state === 'T');
-    const job = new Job(['/bin/sh', '-c', jobs], { MARK: mark });
-    const forget = whenProcessEnds(() => job.processes.kill());
-    try {
-      watchdog.guard(job.processes, 200);
-      watchdog.killIn(300_000);
-      job.start();
-      await until('both jobs run', () => runningWith(`MARK=${mark}`).length >= 3);
+  for (const pkill of ['that works', 'that fails'])
+    it(`kills the session and its descendants when the time has passed, also if somebody has stopped it before, with a pkill ${pkill}`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'pkill-'));
+      const { PATH } = process.env;
+      if (pkill === 'that fails') {
+        writeFileSync(join(folder, 'pkill'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+        process.env['PATH'] = `${folder}:${PATH}`;
+      }
+      const mark = `unit-${process.pid}-${Date.now()}`;
+      const watchdog = new Watchdog();
+      process.env['PATH'] = PATH;
+      const shell = await watchdogOf(process.pid);
       process.kill(shell, 'SIGSTOP');
-      watchdog.killIn(0);
-      await until('all are dead', () => runningWith(`MARK=${mark}`).length === 0);
-    } finally {
-      for (const pid of runningWith(`MARK=${mark}`)) process.kill(pid, 'SIGKILL');
-      watchdog.dismiss();
-      forget();
-    }
-  });
+      await until('the watchdog is stopped', () => processOf(shell)?.state === 'T');
+      const job = new Job(['/bin/sh', '-c', jobs], { MARK: mark });
+      const forget = whenProcessEnds(() => job.processes.kill());
+      try {
+        watchdog.guard(job.processes, 200);
+        watchdog.killIn(300_000);
+        job.start();
+        await until('both jobs run', () => runningWith(`MARK=${mark}`).length >= 3);
+        process.kill(shell, 'SIGSTOP');
+        watchdog.killIn(0);
+        await until('all are dead', () => runningWith(`MARK=${mark}`).length === 0);
+      } finally {
+        for (const pid of runningWith(`MARK=${mark}`)) process.kill(pid, 'SIGKILL');
+        watchdog.dismiss();
+        forget();
+        rmSync(folder, { recursive: true });
+      }
+    });
 
   it('ends the session if the supervisor is killed while the watchdog is stopped, because the kernel continues it', async function () {
     if (!hasParentDeathSignal) this.skip();
