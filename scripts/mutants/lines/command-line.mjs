@@ -110,6 +110,13 @@ export const mutants = [
     tests: tests('unit/cli/inherited-files', 'does not reach the command'),
   },
   {
+    name: 'a command of zklock run does not get the file that it names',
+    file: 'src/cli/run/job.ts',
+    find: 'inheritedFiles().filter((file) => !isNamed(file))',
+    replace: 'inheritedFiles()',
+    tests: tests('unit/cli/inherited-files', 'reaches the command that names it'),
+  },
+  {
     name: 'the watchdog leaves the jobs of set -m',
     file: 'src/cli/run/watchdog.ts',
     find: 'kill -s "$1" -- "-$session" $groups',

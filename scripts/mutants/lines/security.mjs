@@ -3,6 +3,13 @@ import { tests } from '../named-tests.mjs';
 /** TLS, SASL, and servers that lie. */
 export const mutants = [
   {
+    name: 'the alert of TLS on one of several addresses is lost',
+    file: 'src/zookeeper/address-race.ts',
+    find: "link.on('error', (error) => this.emit('error', error));",
+    replace: '',
+    tests: tests('unit/address-race', 'is won by the first that connects'),
+  },
+  {
     name: 'a certificate for another name is accepted',
     file: 'src/zookeeper/network.ts',
     find: 'return tls.connect({ servername, ...secure, ...place });',

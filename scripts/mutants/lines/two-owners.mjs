@@ -59,6 +59,27 @@ export const mutants = [
     tests: tests('behaviour/field/flipped-list', 'is noticed also if the number is free'),
   },
   {
+    name: 'the next number of a lock is wrong after 2^30 creates',
+    file: 'src/zookeeper/operations.ts',
+    find: '((changes + children) >>> 0) / 2',
+    replace: '(changes + children) / 2',
+    tests: tests('unit/next-number', 'is right after 2^30'),
+  },
+  {
+    name: 'a predecessor that is found at the second read is read for ever',
+    file: 'src/internals/predecessors.ts',
+    find: "if (znode.is === 'missing') znode.is = 'there';",
+    replace: '',
+    tests: tests('behaviour/field/flipped-list', 'a request for a predecessor that was changed'),
+  },
+  {
+    name: 'an operator is refused because the lock was handed over meanwhile',
+    file: 'src/cli/take-from-holder.ts',
+    find: ' && (await isOwned(client.host, znode))',
+    replace: '',
+    tests: tests('behaviour/operator/take', 'takes a hand-over between its two reads'),
+  },
+  {
     name: 'an operator takes the lock from the one that a single list shows as the holder',
     file: 'src/cli/take-from-holder.ts',
     find: 'again !== undefined && again !== znode &&',

@@ -2,12 +2,14 @@ import { expect } from 'chai';
 import { InterProcessMutex, InterProcessReadWriteLock, type Hold, type LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { withFlippedBit } from '../../../lab/proxy/flipped-bit.ts';
-import { answered, once } from '../../../lab/proxy/frame-matches.ts';
+import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { InProcess } from '../operator/in-process.ts';
+import { until } from '../../../lab/until.ts';
 import { awaitedLater } from './support.ts';
 
 const sessionTimeoutMs = 4_000;
+const noNode = -101;
 
 type Lock = (client: LockClient, path: string) => InterProcessMutex;
 
@@ -119,6 +121,27 @@ describe('FIELD D2: one flipped bit in a list of children', () => {
     const first = await Promise.race([acquired.then(() => 'granted'), lab.sleep(sessionTimeoutMs).then(() => 'waits')]);
     expect(first).to.equal('waits');
   }
+
+  it('a request for a predecessor that was changed on its way is asked again once, and its watch is kept', async () => {
+    const held: Pick<Hold, 'release'>[] = [await lab.theirs.acquire()];
+    const others = Array.from({ length: 3 }, () => awaitedLater(new InterProcessMutex(lab.other, lab.path).acquire()));
+    await until('three wait', async () => (await lab.observer.children(lab.path)).length === 4);
+    const names = (await lab.observer.children(lab.path)).sort(byNumber);
+    const predecessor = `${lab.path}/${names.at(-1)}`;
+    const reads = (): number => lab.proxy.frames.filter((frame) => isRead(frame)).length;
+    const isRead = (frame: Frame): boolean => sent('getData')(frame) && frame.path === predecessor;
+    once(lab.proxy, isRead, () => ({ refuse: noNode }));
+    const acquired = awaitedLater(lab.mutex.acquire());
+    await until('it is asked again', () => reads() === 2);
+    for (const next of others) {
+      await held.pop()?.release();
+      held.push(await next);
+      await lab.sleep(100);
+    }
+    expect(reads()).to.equal(2);
+    await held.pop()?.release();
+    await (await acquired).release();
+  });
 
   for (const verb of ['release', 'revoke'])
     it(`zklock ${verb} reads the list twice, and does not hit a waiter`, async () => {

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
-import { InterProcessSemaphore, LeaderElection, type Hold } from '../../../src/index.ts';
+import { InterProcessMutex, InterProcessSemaphore, LeaderElection, type Hold } from '../../../src/index.ts';
 import { createEphemeral, createPersistent, openAcl } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
+import { sent } from '../../../lab/proxy/frame-matches.ts';
+import { awaitedLater } from '../field/support.ts';
 import { aborted } from '../../../lab/until.ts';
 import { InProcess } from './in-process.ts';
 
@@ -47,6 +49,20 @@ describe('zklock revoke and release', () => {
     for (const path of readers) expect(await lab.observer.read(path)).to.equal('');
     for (const lease of leases) await lease.release();
   });
+
+  for (const verb of ['revoke', 'release'])
+    it(`${verb} takes a hand-over between its two reads for what it is`, async () => {
+      const hold = await lab.theirs.acquire();
+      const next = awaitedLater(new InterProcessMutex(lab.other, lab.path).acquire());
+      let reads = 0;
+      lab.proxy.on((frame) => {
+        if (sent('addWatch')(frame) && (reads += 1) === 2) void hold.release();
+        return undefined;
+      });
+      const run = new InProcess(lab.proxy.connectString, [verb, lab.path]);
+      expect([await run.ended, run.out]).to.deep.equal([0, `released ${hold.path}\n`]);
+      await (await next).release();
+    });
 
   it('accept the znode of one participant', async () => {
     const hold = await lab.theirs.acquire();
