@@ -66,7 +66,7 @@ export const mutants = [
     tests: tests('unit/next-number', 'is right after 2^30'),
   },
   {
-    name: 'a predecessor that is found at the second read is read for ever',
+    name: 'a predecessor that is found at the second read is read again without end',
     file: 'src/internals/predecessors.ts',
     find: "if (znode.is === 'missing') znode.is = 'there';",
     replace: '',
