@@ -25,7 +25,7 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     until('the next one waits', async () => (await lab.observer.children(`${path}/leases`)).length === children);
 
   it('of 6 Java threads and 6 owners in 2 Node processes, 3 hold a lease at once and never 4, and no znode is left', async function () {
-    this.timeout(60_000);
+    this.timeout(30_000);
     using ledger = new Ledger();
     await using first = await startNode();
     await using second = await startNode();

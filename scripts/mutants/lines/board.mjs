@@ -112,8 +112,8 @@ export const mutants = [
   {
     name: 'the console gives one address all places',
     file: 'src/console/event-stream.ts',
-    find: 'others.length + 1 >= mostPagesOfAddress',
-    replace: 'others.length + 1 >= mostPages',
+    find: 'own.length >= mostPagesOfAddress',
+    replace: 'own.length >= mostPages',
     tests: tests('contract/console-server', 'a part of the places only'),
   },
   {

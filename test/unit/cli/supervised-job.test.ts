@@ -45,7 +45,7 @@ describe('the job of zklock run', function () {
       const told: RunEvent[] = [];
       for (let run = 0; run < 30; run += 1) await supervised(['true'], (event) => told.push(event)).job.run();
       const ended = told.flatMap((event) => (event.event === 'command-ended' ? [event.othersRun] : []));
-      expect(ended).to.deep.equal(ended.map(() => false));
+      expect(ended).to.deep.equal(Array<boolean>(30).fill(false));
     } finally {
       for (const shell of busy) shell.kill('SIGKILL');
       forget();

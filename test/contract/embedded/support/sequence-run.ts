@@ -1,3 +1,4 @@
+import { machineClock } from '../../../../src/testing/test-clock.ts';
 import type { Answer, ConnectResponse, Ticket } from '../../../../lab/wire/answer.ts';
 import { errors, xids } from '../../../../lab/wire/opcodes.ts';
 import { encode, type Request } from '../../../../lab/wire/request.ts';
@@ -39,7 +40,7 @@ class SequenceRun {
   readonly #scale: Scale;
 
   static async open(server: Transport): Promise<SequenceRun> {
-    const startedAt = Date.now();
+    const startedAt = Math.min(Date.now(), machineClock.now());
     const manager = await Manager.connect(server);
     await manager.clear();
     const { zxid, childVersion } = await manager.rootStat();
