@@ -53,11 +53,9 @@ export class Successor {
   /** Closes all sessions that were opened here, unless the servers do not answer in time. */
   async close(timeoutMs: number): Promise<void> {
     this.#isClosed = true;
-    const candidate = this.#candidate;
     this.#candidate = undefined;
-    const until = this.#source.clock.now() + timeoutMs;
-    if (candidate?.epoch === 0) await this.#granted(candidate, Math.min(timeoutMs, grantMs));
-    await Promise.all([...this.#live].map((session) => session.close(Math.max(0, until - this.#source.clock.now()))));
+    // One that a server is granting at this moment closes itself: see `late-grant.ts`.
+    await Promise.all([...this.#live].map((session) => session.close(timeoutMs)));
   }
 
   /**
@@ -84,27 +82,12 @@ export class Successor {
     this.#fruitless += 1;
     void candidate.close(sessionTimeoutMs);
   }
-
-  #granted(candidate: Session, withinMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const settle = (): void => {
-        cancel();
-        stop();
-        resolve();
-      };
-      const cancel = this.#source.clock.after(withinMs, settle);
-      const stop = candidate.onChange(settle);
-    });
-  }
 }
 
 /** The servers have older data than `old` has seen. `by` is connected, and takes the place of `old`. */
 type Replace = (old: Session, by: Session) => void;
 
 const firstPauseMs = 1_000;
-
-/** How long `close()` waits for a session that a server may be granting at this moment, in milliseconds. */
-const grantMs = 250;
 
 /**
  * The pause after this number of new sessions that led to nothing, because each costs the servers three transactions.

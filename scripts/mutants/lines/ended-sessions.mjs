@@ -18,9 +18,9 @@ export const mutants = [
   },
   {
     name: 'a new session beside an overdue one outlives close()',
-    file: 'src/client/successor.ts',
-    find: 'if (candidate?.epoch === 0) await this.#granted(candidate, Math.min(timeoutMs, grantMs));',
-    replace: '',
+    file: 'src/zookeeper/handshake.ts',
+    find: 'closeLateGrant(this.link, this.#options.askedFor(), this.#options.clock);',
+    replace: 'this.link.abandon();',
     tests: tests('behaviour/connection/older-data', 'while it grants the new session'),
   },
   {
