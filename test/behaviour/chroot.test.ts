@@ -55,6 +55,8 @@ describe('a client with a chroot', () => {
     await hold.release();
     await lab.proxy.accept();
     expect((await waiting).isValid).to.equal(true);
+    // Without the event, a question to the quorum would have told the deletion after a session timeout.
+    expect(lab.proxy.frames.filter(sent('exists'))).to.deep.equal([]);
   });
 
   it('watches an existing predecessor again after a reconnect', async () => {
@@ -67,6 +69,7 @@ describe('a client with a chroot', () => {
     expect(lab.proxy.frames.filter(({ op }) => op === 'watch')).to.deep.equal([]);
     await hold.release();
     expect((await waiting).isValid).to.equal(true);
+    expect(lab.proxy.frames.filter(sent('exists'))).to.deep.equal([]);
   });
 
   it('removes its watch from the server when a wait ends', async () => {
