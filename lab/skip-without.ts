@@ -1,4 +1,5 @@
 import { AdviceError } from './servers/docker/advice.ts';
+import { chosenVersion, type Ability } from './servers/versions.ts';
 
 /**
  * For a before hook: skips the suite if `ensure` rejects with an AdviceError. The totals of the run show the message as
@@ -9,8 +10,18 @@ export async function skipWithout(context: Mocha.Context, ensure: () => Promise<
     await ensure();
   } catch (error) {
     if (!(error instanceof AdviceError)) throw error;
-    // The reporter reads it from the context of the skipped tests.
-    context['lack'] = error.message;
-    context.skip();
+    skip(context, error.message);
   }
+}
+
+/** For a test or a before hook: skips the test or the suite if the chosen real server lacks this. */
+export function needs(context: Mocha.Context, ability: Ability): void {
+  const { version, lacks } = chosenVersion();
+  if (lacks?.includes(ability)) skip(context, `ZooKeeper ${version} lacks ${ability}`);
+}
+
+function skip(context: Mocha.Context, lack: string): void {
+  // The reporter reads it from the context of the skipped tests.
+  context['lack'] = lack;
+  context.skip();
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keyFile, storePassword, type KeyName } from './tls-keys.ts';
+import { keyFile, type KeyName } from './tls-keys.ts';
 
 /** How a server identifies its clients, and itself. */
 export interface Security {
@@ -38,9 +38,8 @@ export function securityConfig(security: Security, securePort: number | undefine
   return {
     ...(tls && {
       serverCnxnFactory: 'org.apache.zookeeper.server.NettyServerCnxnFactory',
-      'ssl.keyStore.location': keyFile(certificate, 'p12'),
-      'ssl.keyStore.password': storePassword,
-      'ssl.keyStore.type': 'PKCS12',
+      'ssl.keyStore.location': keyFile(certificate, 'store'),
+      'ssl.keyStore.type': 'PEM',
       'ssl.trustStore.location': keyFile('authority', 'pem'),
       'ssl.trustStore.type': 'PEM',
       'ssl.clientAuth': clientAuth,

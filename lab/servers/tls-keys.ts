@@ -10,9 +10,6 @@ import { whenProcessEnds } from './process-end.ts';
  */
 export type KeyName = 'server' | 'expired' | 'other-name' | 'client' | 'mallory' | 'foreign-client';
 
-/** The password of the servers' key stores. */
-export const storePassword = 'changeit';
-
 /** The names of the clients as ZooKeeper's scheme `x509` shows them. */
 export const x509Ids = { client: 'CN=alice', mallory: 'CN=mallory' } as const;
 
@@ -47,7 +44,7 @@ export function keyFolder(): string {
   return folder;
 }
 
-export function keyFile(name: KeyName | 'authority' | 'foreign-authority', kind: 'pem' | 'key' | 'p12'): string {
+export function keyFile(name: KeyName | 'authority' | 'foreign-authority', kind: 'pem' | 'key' | 'store'): string {
   return join(keyFolder(), `${name}.${kind}`);
 }
 
@@ -94,8 +91,9 @@ export function makeKeys(folder: string): void {
       '-out',
       `${name}.pem`,
     );
-    const store = ['-inkey', `${name}.key`, '-out', `${name}.p12`, '-passout', `pass:${storePassword}`];
-    openssl('pkcs12', '-export', '-in', `${name}.pem`, ...store);
+    // A key store that every server knows; 3.5.5 has no PKCS12.
+    const parts = ['key', 'pem'].map((kind) => readFileSync(join(folder, `${name}.${kind}`), 'utf8'));
+    writeFileSync(join(folder, `${name}.store`), parts.join(''));
   }
   writeFileSync(join(folder, 'complete'), '');
 }

@@ -13,6 +13,7 @@ import {
   setData,
   setWatches,
 } from '../../src/zookeeper/operations.ts';
+import { needs } from '../../lab/skip-without.ts';
 import { probeOfEachTest } from './probe.ts';
 
 const none = new Uint8Array(0);
@@ -79,7 +80,8 @@ describe('a watch on a real server', () => {
     expect(await lab.server.command('wchs')).to.contain('Total watches:0');
   });
 
-  it('of a whole tree reports creations, writes and deletions, again and again, until it is removed', async () => {
+  it('of a whole tree reports creations, writes and deletions, again and again, until it is removed', async function () {
+    needs(this, 'addWatch');
     await ask(addRecursiveWatch(lab.path));
     for (let round = 0; round < 2; round += 1) {
       await ask(createEphemeral(`${path}/child`, none, openAcl));

@@ -9,6 +9,7 @@ import {
 } from '../../../src/index.ts';
 import { account, digest, type Account } from '../../../lab/wire/account.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
+import { needs } from '../../../lab/skip-without.ts';
 import { clientTls } from '../../../lab/servers/tls-keys.ts';
 import { rejection, until } from '../../../lab/until.ts';
 
@@ -80,7 +81,8 @@ describe('a lock that is creator-only', () => {
   for (const [ownerKind, owner] of Object.entries(owners))
     for (const [intruderKind, intruder] of Object.entries(intruders))
       for (const [operation, attempts] of Object.entries(operations)) {
-        it(`of a ${ownerKind} account: a client with ${intruderKind} cannot ${operation}`, async () => {
+        it(`of a ${ownerKind} account: a client with ${intruderKind} cannot ${operation}`, async function () {
+          if (`${ownerKind} ${intruderKind}`.includes('x509')) needs(this, 'client.portUnification');
           const at = lab.server.secureConnectString;
           await using holder = await account(at, { ...owner(), acl: 'creator-only' });
           await using waiter = await account(at, { ...owner(), acl: 'creator-only' });

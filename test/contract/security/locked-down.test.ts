@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { account } from '../../../lab/wire/account.ts';
 import { serverClassPath } from '../../../lab/servers/server-jars.ts';
+import { needs } from '../../../lab/skip-without.ts';
 import { rejection } from '../../../lab/until.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 
@@ -23,7 +24,7 @@ const block = (heading: string, language: string): string => {
 
 /** The setup of docs/security.md, as the page shows it, in a folder and on ports of this test. */
 describe('the locked-down setup of docs/security.md', () => {
-  let folder: string;
+  let folder = '';
   let server: ZooKeeperServer;
 
   const here = (text: string): string => text.replaceAll('/etc/zookeeper/tls', folder);
@@ -34,6 +35,7 @@ describe('the locked-down setup of docs/security.md', () => {
   });
 
   before(async function () {
+    needs(this, 'PKCS12');
     this.timeout(60_000);
     folder = mkdtempSync(join(tmpdir(), 'locked-down-'));
     execFileSync('sh', ['-e', '-c', block('1. Certificates', 'sh')], { cwd: folder, stdio: 'pipe' });
@@ -50,8 +52,8 @@ describe('the locked-down setup of docs/security.md', () => {
   });
 
   after(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await (server as ZooKeeperServer | undefined)?.stop();
+    if (folder !== '') rmSync(folder, { recursive: true, force: true });
   });
 
   /** Runs the commands in Java's zkCli, with the certificate of the administrator. */

@@ -3,6 +3,7 @@ import { AuthFailedError, InterProcessMutex, LockClient, type LockClientOptions 
 import { answered, sent } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { reached } from '../../../lab/reached.ts';
+import { needs } from '../../../lab/skip-without.ts';
 import { clientTls } from '../../../lab/servers/tls-keys.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { rejection, until } from '../../../lab/until.ts';
@@ -60,7 +61,8 @@ describe('authentication by SASL', () => {
     expect(lab.proxy.frames.filter((frame) => frame.err === -102)).to.deep.equal([]);
   });
 
-  it('works over TLS', async () => {
+  it('works over TLS', async function () {
+    needs(this, 'client.portUnification');
     const client = await lab.connect({ ...alice, tls: clientTls() }, lab.server.secureConnectString);
     await new InterProcessMutex(client, lab.path).withLock((hold) => expect(hold.isValid).to.equal(true));
   });
@@ -70,7 +72,8 @@ describe('authentication by SASL', () => {
     // Another password than that of a user: for an unknown user, ZooKeeper 3.8.0 takes the password of the last user.
     ['an unknown user', sasl('zoe', 'open barley')],
   ] as const) {
-    it(`with ${fault} fails at once with an AuthFailedError, after one connection`, async () => {
+    it(`with ${fault} fails at once with an AuthFailedError, after one connection`, async function () {
+      needs(this, 'refusals of SASL');
       const error = await rejection(LockClient.connect(lab.proxy.connectString, options));
       expect(error).to.be.instanceOf(AuthFailedError).with.property('code', 'ERR_LOCK_AUTH_FAILED');
       expect(error.message)
@@ -120,10 +123,11 @@ describe('authentication by SASL', () => {
 describe('a server that requires SASL', () => {
   let server: ZooKeeperServer;
 
-  before(async () => {
+  before(async function () {
+    needs(this, 'refusals of SASL');
     server = await startRealServer({ security: { sasl: users, requiresSasl: true, tls: 'same-port' } });
   });
-  after(() => server.stop());
+  after(() => (server as ZooKeeperServer | undefined)?.stop());
 
   it('serves a client with an account, which also closes its session', async () => {
     const client = await LockClient.connect(server.connectString, { ...alice, acl: 'creator-only' });

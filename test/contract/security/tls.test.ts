@@ -13,6 +13,7 @@ import { reached } from '../../../lab/reached.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { clientTls, keyFile, type KeyName } from '../../../lab/servers/tls-keys.ts';
 import { rejection } from '../../../lab/until.ts';
+import { needs } from '../../../lab/skip-without.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 
 /** The servers start beforehand, because a start takes longer than a test. */
@@ -52,9 +53,10 @@ describe('a client with TLS', () => {
     ['without a certificate of its own', () => clientTls()],
     ['with a certificate of its own', () => clientTls('client')],
     ['whose options are a function', () => () => clientTls('client')],
-    ['that gives the name of the certificate', () => ({ ...clientTls(), servername: 'zookeeper.test' })],
+    ['that gives the name of the certificate', () => ({ ...clientTls('client'), servername: 'zookeeper.test' })],
   ] as const satisfies readonly (readonly [string, () => TlsOptions])[]) {
-    it(`${what} uses locks, by the server's name and by its address`, async () => {
+    it(`${what} uses locks, by the server's name and by its address`, async function () {
+      if (what === 'without a certificate of its own') needs(this, 'clients without a certificate');
       const { secureConnectString } = secure();
       await lockOnce(secureConnectString, { tls: options() });
       await lockOnce(secureConnectString.replace('localhost', '127.0.0.1'), { tls: options() });
@@ -112,7 +114,8 @@ describe('a client with TLS', () => {
     },
   ];
   for (const { fault, at, tls, problem, says } of negative) {
-    it(`${fault} gets a TlsError that names the server, long before the connection timeout`, async () => {
+    it(`${fault} gets a TlsError that names the server, long before the connection timeout`, async function () {
+      if (problem === 'protocol') needs(this, 'ssl.protocol');
       const startedAt = performance.now();
       const error = await rejection(LockClient.connect(at(), { tls: tls?.(), connectionTimeoutMs }));
       expect(performance.now() - startedAt).to.be.below(connectionTimeoutMs / 2);
@@ -146,8 +149,8 @@ describe('a client with TLS', () => {
 
   it('does not connect if only one of several servers can be reached, but says why the others failed', async () => {
     const hosts = `${secure('expired').secureConnectString},${secure('other-name').secureConnectString}`;
-    await lockOnce(`${hosts},${secure().secureConnectString}`, { tls: clientTls() });
-    const error = await rejection(LockClient.connect(hosts, { tls: clientTls(), connectionTimeoutMs }));
+    await lockOnce(`${hosts},${secure().secureConnectString}`, { tls: clientTls('client') });
+    const error = await rejection(LockClient.connect(hosts, { tls: clientTls('client'), connectionTimeoutMs }));
     expect(error).to.be.instanceOf(TlsError);
   });
 
@@ -178,7 +181,7 @@ describe('a client with TLS', () => {
   ] as const) {
     it(`whose function ${fault} gets an error that says so, and connects when the function is repaired`, async () => {
       let isBroken = true;
-      const options = (() => (isBroken ? tls() : clientTls())) as TlsOptions;
+      const options = (() => (isBroken ? tls() : clientTls('client'))) as TlsOptions;
       const at = secure().secureConnectString;
       const error = await rejection(LockClient.connect(at, { tls: options, connectionTimeoutMs: 1_500 }));
       expect(error.cause).to.be.instanceOf(TlsError).with.property('problem', 'options');
@@ -193,7 +196,7 @@ describe('a client with TLS', () => {
     const warnings: string[] = [];
     const logger = { warn: (_details: unknown, message: string) => void warnings.push(message) };
     await using client = await LockClient.connect(secure('expired').secureConnectString, {
-      tls: { rejectUnauthorized: false },
+      tls: { ...clientTls('client'), rejectUnauthorized: false },
       sessionTimeoutMs: 30_000,
       logger,
     });
