@@ -133,8 +133,10 @@ export class Handshake implements LinkUser {
 
   ended(error: Error | undefined): void {
     const { wasGranted } = this;
+    const closedInSasl =
+      this.#state.at === 'authenticating' ? new Error(`${this.link.server} ${closedInSaslText}`) : undefined;
     this.#end();
-    this.#listener.ended(this, this.#other ?? error, wasGranted);
+    this.#listener.ended(this, this.#other ?? error ?? closedInSasl, wasGranted);
   }
 
   #granted(frame: Buffer): void {
@@ -319,6 +321,9 @@ export interface HandshakeListener {
 }
 
 const noChroot = Buffer.alloc(0);
+
+const closedInSaslText =
+  'closed the connection during the authentication by SASL. ZooKeeper before 3.6 does so if the user name or the password of the option `sasl` is wrong';
 
 function nothing(): void {
   // No time limit runs.

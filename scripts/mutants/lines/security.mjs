@@ -284,4 +284,11 @@ export const mutants = [
     replace: 'connectBy: -Infinity, ...how, ...(how.resume && { auth: [] })',
     tests: tests('contract/security/ghost', 'with the accounts of the client'),
   },
+  {
+    name: 'a server that closes the connection instead of refusing an account is not suspected of it',
+    file: 'src/zookeeper/handshake.ts',
+    find: 'this.#other ?? error ?? closedInSasl,',
+    replace: 'this.#other ?? error,',
+    tests: tests('contract/security/sasl', 'says so where a server closes the connection'),
+  },
 ];

@@ -84,6 +84,18 @@ describe('authentication by SASL', () => {
     });
   }
 
+  it('says so where a server closes the connection instead of refusing the account, as ZooKeeper 3.5 does', async () => {
+    // The answer to a wrong password is an error on later servers.
+    lab.proxy.on((frame) => (answered('sasl')(frame) && frame.err !== 0 ? 'cut' : undefined));
+    const connecting = LockClient.connect(lab.proxy.connectString, {
+      ...sasl('alice', 'open barley'),
+      connectionTimeoutMs: 2_000,
+    });
+    const { message } = await rejection(connecting);
+    expect(message).to.contain(`${lab.proxy.connectString} closed the connection during the authentication by SASL`);
+    expect(message).to.contain('the password of the option `sasl` is wrong').and.not.contain('barley');
+  });
+
   it('has the time of the attempt: a server that answers no token is left for the next one', async () => {
     let silent = 1;
     lab.proxy.on((frame) => (answered('sasl')(frame) && silent-- > 0 ? 'drop' : undefined));
