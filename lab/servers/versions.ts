@@ -10,7 +10,7 @@ export interface ServerVersion {
   readonly lacks?: readonly Ability[];
 }
 
-/** What tests need, and an old server does not have. */
+/** An ability that tests need, and an old server does not have. */
 export type Ability =
   | 'addWatch'
   | 'client.portUnification'
