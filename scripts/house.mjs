@@ -1,0 +1,56 @@
+// npm run house: the size of the house: what it was at commit 7fbe5a6, what it is, and what it should not exceed.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { bootstrap, root } from './bootstrap.mjs';
+
+bootstrap();
+execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
+const cycle = JSON.parse(execFileSync(process.execPath, [join(root, 'scripts/house/cycle.mjs')], { encoding: 'utf8' }));
+const recipe = cycle.files.filter((file) => /^(mutex|internals|driver)\//.test(file));
+
+/** The rooms of src that belong to no lock. */
+const otherPackages = ['board', 'cli', 'console', 'telemetry', 'testing'];
+const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+  file.endsWith('.ts'),
+);
+const texts = new Map(files.map((file) => [file, readFileSync(join(root, 'src', file), 'utf8')]));
+const ofLock = [...texts].filter(([file]) => !otherPackages.includes(file.split('/')[0]));
+const classes = [...texts].flatMap(([file, text]) =>
+  [...text.matchAll(/^(?:export )?(?:abstract )?class (\w+)[^]*?^}/gm)].map(([whole, name]) => ({
+    name: `${name} in ${file}`,
+    lines: linesOf(whole),
+  })),
+);
+const folders = files.map((file) => dirname(file));
+const rooms = [...new Set(folders)].map((name) => ({ name, files: folders.filter((each) => each === name).length }));
+const largestClass = largest(classes, 'lines');
+const largestRoom = largest(rooms, 'files');
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+for (const [measure, was, is, goal, what = ''] of [
+  ['', 'was', 'is', 'goal'],
+  ['files of acquire and release, uncontended', 41, cycle.files.length, 28],
+  ['of these, files of the recipe', 22, recipe.length, 12, 'mutex, internals, driver'],
+  ['calls', 557, cycle.calls, 400],
+  ['promises', 31, cycle.promises, 20],
+  ['lines of the largest class', 744, largestClass.lines, 350, largestClass.name],
+  ['files of the largest room', 63, largestRoom.files, 18, largestRoom.name],
+  ['lines of the lock in src', 19_558, sum(ofLock.map(([, text]) => linesOf(text))), 17_500],
+  ['lines of src', 28_546, sum([...texts.values()].map(linesOf)), ''],
+  ['bytes of CONTRIBUTING.md', 40_550, statSync(join(root, 'CONTRIBUTING.md')).size, 8_192],
+  ['npm scripts', 41, Object.keys(scripts).length, 16],
+])
+  console.log(`${measure.padEnd(42)}${[was, is, goal].map((each) => String(each).padStart(8)).join('')}  ${what}`);
+
+function linesOf(text) {
+  return text.split('\n').length;
+}
+
+function largest(list, key) {
+  return list.reduce((most, each) => (each[key] > most[key] ? each : most));
+}
+
+function sum(numbers) {
+  return numbers.reduce((all, each) => all + each, 0);
+}
