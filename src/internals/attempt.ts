@@ -200,12 +200,10 @@ export class Attempt {
     });
   }
 
-  /** Attaches a session that was quiet anew, with a proof that the znode exists, and watches the znode there. */
+  /** Attaches a session that was quiet anew, with a proof that the znode exists. */
   #freshen(): void {
-    const { session, watch } = this.#node;
-    if (!session.isStale) return;
-    void session.attach(this.#node);
-    watch.plantAgain();
+    const { session } = this.#node;
+    if (session.isStale) void session.attach(this.#node);
   }
 
   /** Wakes the waiter when a transaction after `mzxid` has written the lock's data, or may have written it. */

@@ -40,8 +40,8 @@ export class SelfWatch {
     this.cancel();
     if (!this.#watched.isThere) return;
     if (this.#state.at === 'planted') {
-      const { promisedOn } = this.#state;
-      if (promisedOn !== undefined && promisedOn !== this.#watched.session.epoch) this.plantAgain();
+      const { listener, promisedOn } = this.#state;
+      if (promisedOn !== undefined && promisedOn !== this.#watched.session.epoch) this.#look(listener);
       return;
     }
     const listener: WatchListener = (event) => {
@@ -49,19 +49,7 @@ export class SelfWatch {
       if (event === 'deleted') this.#watched.markDeleted();
       else this.plant();
     };
-    this.#state = { at: 'planted', listener, promisedOn: undefined };
-    void inNoContext(() => this.#look(listener));
-  }
-
-  /** Plants the watch, and reads the znode also if the watch is planted: the session is about to reconnect. */
-  plantAgain(): void {
-    if (this.#state.at !== 'planted') {
-      this.plant();
-      return;
-    }
-    const { listener } = this.#state;
-    this.#state = { at: 'planted', listener, promisedOn: undefined };
-    void inNoContext(() => this.#look(listener));
+    this.#look(listener);
   }
 
   /** Cancels a watch that is due but not planted yet. */
@@ -122,7 +110,12 @@ export class SelfWatch {
     };
   }
 
-  async #look(listener: WatchListener): Promise<void> {
+  #look(listener: WatchListener): void {
+    this.#state = { at: 'planted', listener, promisedOn: undefined };
+    void inNoContext(() => this.#askFor(listener));
+  }
+
+  async #askFor(listener: WatchListener): Promise<void> {
     const { session, path } = this.#watched;
     try {
       // Asked until it is answered. The next connection plants the watch again, but reports only later changes, and the

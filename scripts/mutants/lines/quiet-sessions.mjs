@@ -220,9 +220,9 @@ export const mutants = [
   {
     name: 'a waiter that attaches without the watch on its own znode',
     file: 'src/internals/attempt.ts',
-    find: 'watch.plantAgain();',
+    find: 'if (session.isConnected && this.#predecessors?.areAll) watch.plant();',
     replace: '',
-    tests: tests('behaviour/connection/attach', 'when its waiter at index 3 moves up'),
+    tests: tests('behaviour/connection/attach', 'when its waiter at index 2 moves up'),
   },
   {
     name: 'requests that overtake the proof of their attach',

@@ -360,8 +360,8 @@ export const mutants = [
   {
     name: 'a second waiter that does not read its own znode again after a reconnect',
     file: 'src/internals/self-watch.ts',
-    find: 'if (promisedOn !== undefined && promisedOn !== this.#watched.session.epoch) this.plantAgain();',
-    replace: 'void promisedOn;',
+    find: 'if (promisedOn !== undefined && promisedOn !== this.#watched.session.epoch) this.#look(listener);',
+    replace: 'void [promisedOn, listener];',
     tests: tests('behaviour/look-ahead', 'reads its own znode again while it is second'),
   },
   {

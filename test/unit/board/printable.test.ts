@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { checkedLog } from '../../../src/client/logger.ts';
-import { ForeignDataError } from '../../../src/weighted/foreign-data-error.ts';
+import { LockLostError } from '../../../src/client/lock-lost-error.ts';
 import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
 import { ageText, fitted } from '../../../src/cli/observe/column.ts';
 import { printable, printableJson, printableLines } from '../../../src/support/printable.ts';
@@ -24,7 +24,7 @@ describe('what the terminal shows', () => {
   });
 
   it('is so in errors and in the lines of a log', () => {
-    const error = new ForeignDataError('/locks/a', Buffer.from('\u009b2Jevil\u202e'));
+    const error = new LockLostError('/locks/\u009b2Jevil\u202e', 'session-deadline');
     expect(error.message).to.contain('\\u009b2Jevil\\u202e');
     expect(new ZooKeeperError(-101, 'getData', '/a\u202eb').message).to.contain('/a\\u202eb');
     const lines: string[] = [];
