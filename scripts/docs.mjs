@@ -36,7 +36,7 @@ async function checkSite(folder) {
 
 /** Files and anchors. linkinator misses an anchor of a page that it has read before. */
 function checkMarkdown(what, folder) {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'docs'];
+  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'docs'];
   const settings = `repository:false,root:${JSON.stringify(folder)}`;
   const plugin = fileURLToPath(import.meta.resolve('remark-validate-links'));
   const { status } = spawnSync(

@@ -1,10 +1,17 @@
-// npm run house: the size of the house: what it was at commit 7fbe5a6, what it is, and what it should not exceed.
+// npm run house [-- src/file.ts]: the size of the house: what it was at commit 7fbe5a6, what it is, and what it should not
+// exceed. With a file, the tests that import it, and those of its mutants.
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { bootstrap, root } from './bootstrap.mjs';
+import { mutants } from './mutants/list.mjs';
 
 bootstrap();
+const [subject] = process.argv.slice(2);
+if (subject !== undefined) {
+  for (const test of testsOf(relative(root, resolve(subject)))) console.log(test);
+  process.exit();
+}
 execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
 const cycle = JSON.parse(execFileSync(process.execPath, [join(root, 'scripts/house/cycle.mjs')], { encoding: 'utf8' }));
 const recipe = cycle.files.filter((file) => /^(mutex|internals|driver)\//.test(file));
@@ -53,4 +60,14 @@ function largest(list, key) {
 
 function sum(numbers) {
   return numbers.reduce((all, each) => all + each, 0);
+}
+
+function testsOf(file) {
+  if (!existsSync(join(root, file))) throw new RangeError(`Expected a file of the project, got ${file}`);
+  const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((each) => each.endsWith('.test.ts'))
+    .map((each) => `test/${each}`);
+  const importing = tests.filter((each) => readFileSync(join(root, each), 'utf8').includes(`/${file}'`));
+  const ofMutants = mutants.filter((mutant) => mutant.file === file).flatMap((mutant) => mutant.tests.files);
+  return [...new Set([...importing, ...ofMutants])].sort();
 }

@@ -12,7 +12,7 @@ describe('the package', function () {
 
   it('contains each source file as .js and .d.ts, the page of the console, the command, the manual page, the guide, the examples, the pages about the project, and nothing else', async () => {
     const built = sources.flatMap((file) => builtFrom(`dist/${file}`));
-    const project = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
+    const project = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
     expect(await packedFiles()).to.have.members([
       ...project.filter((file) => existsSync(join(root, file))),
       'dist/package.json', // declares CommonJS

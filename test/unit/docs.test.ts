@@ -6,6 +6,7 @@ import { expect } from 'chai';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const pages = [
   'README.md',
+  'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
@@ -16,8 +17,10 @@ describe('the documentation', () => {
   for (const page of pages) {
     const text = readFileSync(join(root, page), 'utf8');
 
-    it(`${page} names only programs and tests that exist`, () => {
-      const named = [...text.matchAll(/`((?:examples|test)\/[\w./-]+\.ts)`/g)].map(([, path = '']) => path);
+    it(`${page} names only programs, tests and sources that exist`, () => {
+      const named = [...text.matchAll(/`((?:examples|test|src\/\w[\w-]*)\/[\w./-]+\.ts)`/g)].map(
+        ([, path = '']) => path,
+      );
       expect(named.filter((path) => !existsSync(join(root, path)))).to.deep.equal([]);
     });
   }
