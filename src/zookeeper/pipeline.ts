@@ -214,6 +214,7 @@ export class Pipeline implements LinkUser {
 
   #replied(header: ReplyHeader, frame: Buffer): void {
     const [call] = this.#unanswered;
+    const inFlight = this.#unanswered.length;
     if (call?.xid !== header.xid) {
       const due = call ? `the answer to request ${call.xid}` : 'no answer';
       throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
@@ -226,7 +227,7 @@ export class Pipeline implements LinkUser {
     }
     const now = this.#options.clock.now();
     this.#answeredAt = now;
-    this.#window.answered(call.sentAt, now, this.#options.timeoutMs());
+    this.#window.answered(call.sentAt, now, this.#options.timeoutMs(), inFlight);
     const { name } = call.operation;
     this.unknown =
       header.error === unimplemented ? new UnknownRequestError(this.link.server, name, 'does not know') : undefined;

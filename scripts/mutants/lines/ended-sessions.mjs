@@ -209,9 +209,30 @@ export const mutants = [
   {
     name: 'a burst of requests keeps the heartbeats waiting until the session ends',
     file: 'src/zookeeper/flow-window.ts',
-    find: 'this.#size = Math.max(smallest, (this.#size * longestMs) / waitedMs);',
+    find: 'this.#size = Math.min(this.#size, Math.max(smallest, (this.#judged * longestMs) / waitedMs));',
     replace: '',
     tests: tests('unit/flow-window', 'shrinks to what was answered'),
+  },
+  {
+    name: 'the window of a connection grows by requests that wait for no others',
+    file: 'src/zookeeper/flow-window.ts',
+    find: 'if (inFlight >= this.#size / 2) ',
+    replace: '',
+    tests: tests('behaviour/field/burst', 'after a long calm time'),
+  },
+  {
+    name: 'the window of a connection shrinks anew by each request that was sent before it shrank',
+    file: 'src/zookeeper/flow-window.ts',
+    find: 'this.#judged * longestMs',
+    replace: 'this.#size * longestMs',
+    tests: tests('unit/flow-window', 'by the longest wait'),
+  },
+  {
+    name: 'only the first request that waits too long shrinks the window of a connection',
+    file: 'src/zookeeper/flow-window.ts',
+    find: '} else if (waitedMs > longestMs) {',
+    replace: '} else if (waitedMs > longestMs && sentAt >= this.#judgedFrom) {',
+    tests: tests('unit/flow-window', 'by the longest wait'),
   },
   {
     name: 'a proof waits for room in the window behind all other requests',
