@@ -41,9 +41,10 @@ export class Owners {
   }
 
   /** The locks of a burst are not judged: each call must settle, and leave nothing behind. */
-  burst({ locks }: Burst, client: SimClient): void {
+  burst({ locks, bytesPerSecond = Infinity }: Burst, client: SimClient): void {
     const { client: library, name } = client;
     if (library === undefined) return;
+    client.narrow(bytesPerSecond);
     for (let count = 0; count < locks; count += 1) {
       const mutex = new InterProcessMutex(library, `${burstPath}/${name}-${count}`);
       client.open += 1;

@@ -36,6 +36,7 @@ export class SimClient {
   idleSince = 0;
   /** The timers of the library that are still to fire. */
   timers = 0;
+  #bytesPerSecond = Infinity;
   readonly #sockets = new Set<VirtualSocket>();
   readonly #late = new Set<VirtualSocket>();
   readonly #locks = new Map<LockPlan, SimLock>();
@@ -98,6 +99,12 @@ export class SimClient {
     twin.on('data', () => twin.destroy()).on('error', () => undefined);
   }
 
+  /** From now on, no more than that arrives in a second on each of its connections. */
+  narrow(bytesPerSecond: number): void {
+    this.#bytesPerSecond = bytesPerSecond;
+    for (const { arrivals } of this.#sockets) arrivals.bytesPerSecond = bytesPerSecond;
+  }
+
   lock(plan: LockPlan, client: LockClient): SimLock {
     const known = this.#locks.get(plan);
     if (known) return known;
@@ -122,6 +129,7 @@ export class SimClient {
   #tapped(socket: VirtualSocket): VirtualSocket {
     const { wrote, deletes, heard } = this.#options;
     this.#sockets.add(socket);
+    socket.arrivals.bytesPerSecond = this.#bytesPerSecond;
     socket.on('close', () => this.#sockets.delete(socket));
     tap(socket, {
       wrote: (isAgain) => wrote(this, isAgain),

@@ -50,6 +50,8 @@ export class World implements Struck {
       committed: () => committed,
       recorder: recorderOf(plan, now),
       sessionTimeoutMs: plan.sessionTimeoutMs,
+      mostDelayMs: plan.mostDelayMs,
+      members: plan.members,
     });
     this.herd = new Herd(this.judge, plan.locks);
     this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
@@ -148,6 +150,7 @@ export class World implements Struck {
       library.on('state', (state) => {
         made.noteUse();
         this.judge.recorder.state(name, state);
+        this.judge.losses.changed(name, state);
       });
       // Earlier than its acquire resolves, and also for a lock that a multi-lock gives back.
       library.on('lock', (event) => {

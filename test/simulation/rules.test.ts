@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { LockLostError, OutcomeUnknownError, RequestFailedError } from '../../src/index.ts';
+import { LockLostError, type LossReason, OutcomeUnknownError, RequestFailedError } from '../../src/index.ts';
 import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
 import { Closed } from '../../simulation/rules/closed.ts';
 import { GuardedWrites } from '../../simulation/rules/guarded-writes.ts';
 import { Herd } from '../../simulation/rules/herd.ts';
 import { Leases } from '../../simulation/rules/leases.ts';
+import { Losses } from '../../simulation/rules/losses.ts';
 import { judgeExistence, olderThan } from '../../simulation/rules/order.ts';
 import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
@@ -191,6 +192,97 @@ describe('the judge of a simulation', () => {
     expect(bench.told).to.deep.equal([]);
     revocations.released(deaf);
     expect(bench.told).to.deep.equal(['revocation']);
+  });
+
+  describe('of losses', () => {
+    const terms = { sessionTimeoutMs: 1_000, mostDelayMs: 1, members: 3 };
+    const lostAt = (
+      losses: Losses,
+      time: number,
+      reason: LossReason = 'session-deadline',
+      its: object = {},
+    ): number => {
+      bench.time = time;
+      bench.told.length = 0;
+      losses.told({ ...bench.claim(1), ...its }, reason);
+      return bench.told.length;
+    };
+
+    it('tells a hold that its session loses in a calm network, unless a third party has taken it', () => {
+      const losses = new Losses(bench, terms);
+      expect(lostAt(losses, 0)).to.equal(1);
+      expect(lostAt(losses, 0, 'session-expired')).to.equal(1);
+      expect(lostAt(losses, 0, 'session-expired', { isTaken: true })).to.equal(0);
+    });
+
+    it('accepts a loss in a trouble that took long enough, and for a session timeout after it', () => {
+      const losses = new Losses(bench, terms);
+      losses.hurt(['p0c0'], 99);
+      expect(lostAt(losses, 50)).to.equal(1);
+      losses.hurt(['p0c0'], 1);
+      expect([lostAt(losses, 50), lostAt(losses, 1_099), lostAt(losses, 1_100)]).to.deep.equal([0, 0, 1]);
+      losses.hurt(['p0c0'], 99);
+      expect(lostAt(losses, 1_110)).to.equal(1);
+    });
+
+    it('accepts no loss because of a fault of another client', () => {
+      const losses = new Losses(bench, terms);
+      losses.hurt(['p0c1'], 500);
+      expect(lostAt(losses, 50)).to.equal(1);
+    });
+
+    it('accepts no loss because of one cut, and a loss because of several', () => {
+      const losses = new Losses(bench, terms);
+      losses.hurt(['p0c0'], 'cut');
+      expect(lostAt(losses, 50)).to.equal(1);
+      for (let cut = 0; cut < 3; cut += 1) losses.hurt(['p0c0'], 'cut');
+      expect(lostAt(losses, 50)).to.equal(0);
+    });
+
+    it('counts the requests that a server puts off, and those of the next server after a cut', () => {
+      const losses = new Losses(bench, terms);
+      losses.throttled(['p0c0'], 7);
+      expect(lostAt(losses, 10)).to.equal(1);
+      losses.hurt(['p0c0'], 'cut');
+      expect(lostAt(losses, 20)).to.equal(0);
+    });
+
+    it('accepts a loss while the servers do not follow one leader, and for a session timeout after that', () => {
+      const losses = new Losses(bench, terms);
+      losses.look(true);
+      expect(lostAt(losses, 0)).to.equal(1);
+      losses.look(false);
+      expect([lostAt(losses, 1_000), lostAt(losses, 1_001)]).to.deep.equal([0, 1]);
+    });
+
+    it('accepts a deleted znode only of a lock that was taken by force, or that a third party deleted', () => {
+      const losses = new Losses(bench, terms);
+      expect(lostAt(losses, 0, 'node-deleted')).to.equal(1);
+      expect(lostAt(losses, 0, 'node-deleted', { isTaken: true })).to.equal(0);
+      losses.forced(znode(1));
+      expect([lostAt(losses, 0, 'node-deleted'), lostAt(losses, 0, 'forced')]).to.deep.equal([0, 0]);
+    });
+
+    it('leaves the ends of leases and of clients to other rules, and judges no hold over a slow network', () => {
+      const losses = new Losses(bench, terms);
+      expect([lostAt(losses, 0, 'lease-expired'), lostAt(losses, 0, 'client-closed')]).to.deep.equal([0, 0]);
+      expect(lostAt(new Losses(bench, { ...terms, mostDelayMs: 11 }), 0)).to.equal(0);
+    });
+
+    it('tells a client that is suspended in a calm network, unless its session has moved', () => {
+      const losses = new Losses(bench, terms);
+      losses.changed('p0c0', 'suspended');
+      expect(bench.told).to.deep.equal(['I11']);
+      losses.hurt(['p0c0'], 'cut');
+      losses.changed('p0c0', 'suspended');
+      losses.hurt(['p0c1'], 'moved');
+      bench.time = 3_000;
+      losses.changed('p0c1', 'suspended');
+      expect(bench.told).to.deep.equal(['I11']);
+      losses.changed('p0c1', 'reconnected');
+      for (const client of ['p0c0', 'p0c1']) losses.changed(client, 'suspended');
+      expect(bench.told).to.deep.equal(['I11', 'I11', 'I11']);
+    });
   });
 
   describe('of herds', () => {

@@ -1,0 +1,45 @@
+import type { Random } from '../lab/random.ts';
+import type { Mood } from './mood.ts';
+import { roleInMultiLock } from './owner.ts';
+import type { Burst, Call, Fault, Step } from './plan.ts';
+
+/**
+ * The end of some plans: when all faults are over, a client takes a lock, and long afterwards one small thing happens
+ * beside the hold, which must not cost it.
+ *
+ * @param from when all faults are over
+ */
+export function drawCoda(random: Random, mood: Mood, from: number): Step[] {
+  const { sessionTimeoutMs, slowest, locks } = mood;
+  const client = random.whole(mood.clients);
+  const lock = random.whole(locks.length);
+  const holdMs = 3 * sessionTimeoutMs;
+  const role = roleInMultiLock(locks[lock] as Mood['locks'][number]);
+  const call: Call = { do: 'call', client, lock, how: 'plain', role, holdMs };
+  // Over a slow network, a proof has no time to wait for other answers.
+  const mayBurst = slowest <= sessionTimeoutMs / 200;
+  const at = from + sessionTimeoutMs * random.between(1, 1.3);
+  return [
+    { at: from, ...call },
+    { at, ...(mayBurst && random.chance(0.5) ? drawBurst(random, mood, client) : drawFault(random, client)) },
+    ...(random.chance(0.3)
+      ? [{ at: at + sessionTimeoutMs * random.between(0, 0.2), ...drawFault(random, client) }]
+      : []),
+  ];
+}
+
+function drawFault(random: Random, client: number): Fault {
+  return random.chance(0.5)
+    ? { do: 'reset', client, loses: random.pick(['both', 'answers', 'nothing']) }
+    : { do: 'throttle', client, requests: 1 + random.whole(8) };
+}
+
+/** The link is wide enough for the first requests, whose number the client cannot adapt to it yet. */
+function drawBurst(random: Random, { sessionTimeoutMs }: Mood, client: number): Burst {
+  const locks = 150 + random.whole(150);
+  const tookMs = sessionTimeoutMs * random.between(0.7, 1.4);
+  return { do: 'burst', client, locks, bytesPerSecond: Math.round((1_000 * locks * bytesOfAnswers) / tookMs) };
+}
+
+/** The answers to one acquire of a burst and its release. */
+const bytesOfAnswers = 800;
