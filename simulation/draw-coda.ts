@@ -18,8 +18,10 @@ export function drawCoda(random: Random, mood: Mood, from: number): Step[] {
   const call: Call = { do: 'call', client, lock, how: 'plain', role, holdMs };
   // Over a slow network, a proof has no time to wait for other answers.
   const mayBurst = slowest <= sessionTimeoutMs / 200;
-  const at = from + sessionTimeoutMs * random.between(1, 1.3);
+  const at = from + sessionTimeoutMs * random.between(1.2, 1.5);
   return [
+    // A new connection does not know the pace of the old one, which may have been far faster than that of the burst.
+    { at: from, do: 'reset', client, loses: 'nothing' },
     { at: from, ...call },
     { at, ...(mayBurst && random.chance(0.5) ? drawBurst(random, mood, client) : drawFault(random, client)) },
     ...(random.chance(0.3)
