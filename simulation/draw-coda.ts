@@ -10,20 +10,18 @@ import type { Burst, Call, Fault, Step } from './plan.ts';
  * @param from when all faults are over
  */
 export function drawCoda(random: Random, mood: Mood, from: number): Step[] {
-  const { sessionTimeoutMs, slowest, locks } = mood;
+  const { sessionTimeoutMs, locks } = mood;
   const client = random.whole(mood.clients);
   const lock = random.whole(locks.length);
   const holdMs = 3 * sessionTimeoutMs;
   const role = roleInMultiLock(locks[lock] as Mood['locks'][number]);
   const call: Call = { do: 'call', client, lock, how: 'plain', role, holdMs };
-  // Over a slow network, a proof has no time to wait for other answers.
-  const mayBurst = slowest <= sessionTimeoutMs / 200;
   const at = from + sessionTimeoutMs * random.between(1.2, 1.5);
   return [
     // A new connection does not know the pace of the old one, which may have been far faster than that of the burst.
     { at: from, do: 'reset', client, loses: 'nothing' },
     { at: from, ...call },
-    { at, ...(mayBurst && random.chance(0.5) ? drawBurst(random, mood, client) : drawFault(random, client)) },
+    { at, ...(random.chance(0.5) ? drawBurst(random, mood, client) : drawFault(random, client)) },
     ...(random.chance(0.3)
       ? [{ at: at + sessionTimeoutMs * random.between(0, 0.2), ...drawFault(random, client) }]
       : []),
@@ -38,8 +36,8 @@ function drawFault(random: Random, client: number): Fault {
 
 /** The link is wide enough for the first requests, whose number the client cannot adapt to it yet. */
 function drawBurst(random: Random, { sessionTimeoutMs }: Mood, client: number): Burst {
-  const locks = 150 + random.whole(150);
-  const tookMs = sessionTimeoutMs * random.between(0.7, 1.4);
+  const locks = 200 + random.whole(200);
+  const tookMs = sessionTimeoutMs * random.between(0.4, 0.8);
   return { do: 'burst', client, locks, bytesPerSecond: Math.round((1_000 * locks * bytesOfAnswers) / tookMs) };
 }
 

@@ -66,18 +66,19 @@ export class Striker {
     switch (fault.do) {
       case 'reset':
       case 'expire':
-        return losses.hurt(clients, 'cut');
+        return losses.hurt(clients, 0, 'delay');
       case 'attach':
-        return losses.hurt(clients, 'moved');
+        return losses.hurt(clients, 0, 'moved');
       case 'throttle':
         return losses.throttled(clients, fault.requests);
       case 'slow':
-        return losses.hurt(clients, fault.forMs + fault.byMs);
+        return losses.hurt(clients, fault.forMs + fault.byMs, 'delay');
       case 'half-open':
-      case 'block':
       case 'stall':
+        return losses.hurt(clients, fault.forMs, 'delay');
+      case 'block':
       case 'server':
-        return losses.hurt(clients, fault.forMs);
+        return losses.hurt(clients, fault.forMs, 'outage');
       case 'crash':
       case 'delete':
       case 'force':

@@ -195,7 +195,9 @@ describe('the judge of a simulation', () => {
   });
 
   describe('of losses', () => {
-    const terms = { sessionTimeoutMs: 1_000, mostDelayMs: 1, members: 3 };
+    const terms = { sessionTimeoutMs: 8_000, mostDelayMs: 1, members: 3 };
+    /** A calm client has 1,669.8 ms left, and the time to a connection with a proof is 224.97 ms. */
+    const [shortMs, dialMs] = [1_219, 225];
     const lostAt = (
       losses: Losses,
       time: number,
@@ -217,33 +219,37 @@ describe('the judge of a simulation', () => {
 
     it('accepts a loss in a trouble that took long enough, and for a session timeout after it', () => {
       const losses = new Losses(bench, terms);
-      losses.hurt(['p0c0'], 99);
+      losses.hurt(['p0c0'], shortMs, 'delay');
       expect(lostAt(losses, 50)).to.equal(1);
-      losses.hurt(['p0c0'], 1);
-      expect([lostAt(losses, 50), lostAt(losses, 1_099), lostAt(losses, 1_100)]).to.deep.equal([0, 0, 1]);
-      losses.hurt(['p0c0'], 99);
-      expect(lostAt(losses, 1_110)).to.equal(1);
+      losses.hurt(['p0c0'], 1, 'delay');
+      const over = shortMs + dialMs + terms.sessionTimeoutMs;
+      expect([lostAt(losses, 50), lostAt(losses, over - 1), lostAt(losses, over)]).to.deep.equal([0, 0, 1]);
+      losses.hurt(['p0c0'], shortMs, 'delay');
+      expect(lostAt(losses, over + 10)).to.equal(1);
     });
 
     it('accepts no loss because of a fault of another client', () => {
       const losses = new Losses(bench, terms);
-      losses.hurt(['p0c1'], 500);
+      losses.hurt(['p0c1'], 5_000, 'outage');
       expect(lostAt(losses, 50)).to.equal(1);
     });
 
-    it('accepts no loss because of one cut, and a loss because of several', () => {
+    it('accepts no loss because of one cut, and a loss because of several, or of an outage', () => {
       const losses = new Losses(bench, terms);
-      losses.hurt(['p0c0'], 'cut');
+      losses.hurt(['p0c0'], 0, 'delay');
       expect(lostAt(losses, 50)).to.equal(1);
-      for (let cut = 0; cut < 3; cut += 1) losses.hurt(['p0c0'], 'cut');
+      for (let cut = 0; cut < 7; cut += 1) losses.hurt(['p0c0'], 0, 'delay');
       expect(lostAt(losses, 50)).to.equal(0);
+      const others = new Losses(bench, terms);
+      others.hurt(['p0c0'], 1, 'outage');
+      expect(lostAt(others, 60)).to.equal(0);
     });
 
     it('counts the requests that a server puts off, and those of the next server after a cut', () => {
       const losses = new Losses(bench, terms);
-      losses.throttled(['p0c0'], 7);
+      losses.throttled(['p0c0'], 8);
       expect(lostAt(losses, 10)).to.equal(1);
-      losses.hurt(['p0c0'], 'cut');
+      losses.hurt(['p0c0'], 0, 'delay');
       expect(lostAt(losses, 20)).to.equal(0);
     });
 
@@ -252,7 +258,7 @@ describe('the judge of a simulation', () => {
       losses.look(true);
       expect(lostAt(losses, 0)).to.equal(1);
       losses.look(false);
-      expect([lostAt(losses, 1_000), lostAt(losses, 1_001)]).to.deep.equal([0, 1]);
+      expect([lostAt(losses, 8_000), lostAt(losses, 8_001)]).to.deep.equal([0, 1]);
     });
 
     it('accepts a deleted znode only of a lock that was taken by force, or that a third party deleted', () => {
@@ -266,22 +272,33 @@ describe('the judge of a simulation', () => {
     it('leaves the ends of leases and of clients to other rules, and judges no hold over a slow network', () => {
       const losses = new Losses(bench, terms);
       expect([lostAt(losses, 0, 'lease-expired'), lostAt(losses, 0, 'client-closed')]).to.deep.equal([0, 0]);
-      expect(lostAt(new Losses(bench, { ...terms, mostDelayMs: 11 }), 0)).to.equal(0);
+      expect(lostAt(new Losses(bench, { ...terms, mostDelayMs: 10 }), 0)).to.equal(0);
     });
 
     it('tells a client that is suspended in a calm network, unless its session has moved', () => {
       const losses = new Losses(bench, terms);
       losses.changed('p0c0', 'suspended');
       expect(bench.told).to.deep.equal(['I11']);
-      losses.hurt(['p0c0'], 'cut');
+      losses.hurt(['p0c0'], 0, 'delay');
       losses.changed('p0c0', 'suspended');
-      losses.hurt(['p0c1'], 'moved');
-      bench.time = 3_000;
+      losses.hurt(['p0c1'], 0, 'moved');
+      bench.time = 20_000;
       losses.changed('p0c1', 'suspended');
       expect(bench.told).to.deep.equal(['I11']);
       losses.changed('p0c1', 'reconnected');
       for (const client of ['p0c0', 'p0c1']) losses.changed(client, 'suspended');
       expect(bench.told).to.deep.equal(['I11', 'I11', 'I11']);
+    });
+
+    it('tells no client that is suspended where an attach may take longer than an attempt', () => {
+      for (const [mostDelayMs, told] of [
+        [11, 1],
+        [13, 0],
+      ] as const) {
+        bench.told.length = 0;
+        new Losses(bench, { ...terms, mostDelayMs }).changed('p0c0', 'suspended');
+        expect(bench.told).to.have.length(told);
+      }
     });
   });
 
