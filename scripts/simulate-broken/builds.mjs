@@ -54,6 +54,56 @@ export const builds = [
     edits: [edit('src/zookeeper/session-shell.ts', 'admission.admitAll();', '')],
   },
   {
+    name: 'flow: the requests of a burst have no window',
+    edits: [
+      edit(
+        'src/zookeeper/pipeline.ts',
+        'return this.#options.traits.isCareful ? 1 : this.#window.size;',
+        'return this.#options.traits.isCareful ? 1 : 1e6;',
+      ),
+    ],
+  },
+  {
+    name: 'flow: the window never shrinks',
+    edits: [
+      edit('src/zookeeper/flow-window.ts', 'this.#size = Math.max(smallest, (this.#size * longestMs) / waitedMs);', ''),
+    ],
+  },
+  {
+    name: 'flow: a heartbeat that is put off waits as long as any request',
+    edits: [
+      edit(
+        'src/zookeeper/pipeline.ts',
+        'isOfHeartbeat ? Math.min(longestPauseMs, this.#options.timeoutMs() / 96) : longestPauseMs',
+        'longestPauseMs',
+      ),
+    ],
+  },
+  {
+    name: 'flow: the requests that wait for room are lost with their connection',
+    edits: [
+      edit(
+        'src/zookeeper/pipeline.ts',
+        'return [...postponed, ...this.#unsent.takeAll()];',
+        'this.#unsent.takeAll();\n    return postponed;',
+      ),
+    ],
+  },
+  {
+    name: 'flow: a request that was put off is forgotten',
+    edits: [
+      edit(
+        'src/zookeeper/pipeline.ts',
+        '      this.#postponed.delete(call);\n      this.send(call);',
+        '      this.#postponed.delete(call);',
+      ),
+    ],
+  },
+  {
+    name: 'flow: the acquires that wait for room are not admitted when answers arrive',
+    edits: [edit('src/zookeeper/session-shell.ts', '    this.#session.admission.admitSome();', '')],
+  },
+  {
     name: 'look-ahead: a grant after the predecessor alone is deleted',
     edits: [edit('src/internals/predecessors.ts', 'left.length === 0 && this.#areAll', 'this.#areAll')],
   },
