@@ -64,22 +64,6 @@ export const builds = [
     ],
   },
   {
-    name: 'flow: the window never shrinks',
-    edits: [
-      edit('src/zookeeper/flow-window.ts', 'this.#size = Math.max(smallest, (this.#size * longestMs) / waitedMs);', ''),
-    ],
-  },
-  {
-    name: 'flow: a heartbeat that is put off waits as long as any request',
-    edits: [
-      edit(
-        'src/zookeeper/pipeline.ts',
-        'isOfHeartbeat ? Math.min(longestPauseMs, this.#options.timeoutMs() / 96) : longestPauseMs',
-        'longestPauseMs',
-      ),
-    ],
-  },
-  {
     name: 'flow: the requests that wait for room are lost with their connection',
     edits: [
       edit(
