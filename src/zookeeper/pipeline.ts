@@ -106,7 +106,8 @@ export class Pipeline implements LinkUser {
   /** The requests that were not sent yet. The pipeline forgets them. */
   takeUnsent(): Call[] {
     const postponed = [...this.#postponed.keys()];
-    this.#stopPostponing();
+    for (const cancel of this.#postponed.values()) cancel();
+    this.#postponed.clear();
     return [...postponed, ...this.#unsent.takeAll()];
   }
 
@@ -312,12 +313,6 @@ export class Pipeline implements LinkUser {
       call,
       inNoContext(() => clock.after(pauseMs, send)),
     );
-  }
-
-  #stopPostponing(): void {
-    for (const cancel of this.#postponed.values()) cancel();
-    this.#postponed.clear();
-    this.#putOff.clear();
   }
 
   /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */

@@ -294,9 +294,23 @@ export const mutants = [
   {
     name: 'an attach that loses the reads in flight',
     file: 'src/zookeeper/link-pair.ts',
-    find: 'const again = [...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()];',
-    replace: 'const again = this.pipeline.takeUnsent();',
+    find: '[...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()]',
+    replace: 'this.pipeline.takeUnsent()',
     tests: tests('behaviour/connection/attach', 'what was not answered on the old one'),
+  },
+  {
+    name: 'a read that overtakes its sync on the connection of an attach',
+    file: 'src/zookeeper/second-link.ts',
+    find: '.sort((one, other) => firstXidOf(one) - firstXidOf(other))',
+    replace: '',
+    tests: tests('behaviour/connection/attach', 'behind a sync on the new connection'),
+  },
+  {
+    name: 'a read whose sync waits for the connection of an attach is answered on the old one',
+    file: 'src/zookeeper/pipeline.ts',
+    find: 'this.#postponed.clear();',
+    replace: 'this.#postponed.clear();\n    this.#putOff.clear();',
+    tests: tests('behaviour/connection/attach', 'takes no answer on the old connection'),
   },
   {
     name: 'a write that is sent again on the connection of an attach',
