@@ -320,6 +320,27 @@ export const mutants = [
     tests: tests('behaviour/connection/attach', 'without an answer to the writes in flight'),
   },
   {
+    name: 'a cut right behind a new connection sends the session to another address, which may be dead',
+    file: 'src/zookeeper/dialler.ts',
+    find: 'if (!wasHeard && (wasSilent || this.#unheardEnds > 1)) this.avoid(link);',
+    replace: 'if (!wasHeard) this.avoid(link);',
+    tests: tests('behaviour/connection/far', 'in three cuts'),
+  },
+  {
+    name: 'an address that grants the session and ends each connection is dialled again and again',
+    file: 'src/zookeeper/dialler.ts',
+    find: '(wasSilent || this.#unheardEnds > 1)',
+    replace: 'wasSilent',
+    tests: tests('behaviour/connection/addresses', 'ends each connection at once'),
+  },
+  {
+    name: 'an address that grants the session and stays silent is dialled a second time',
+    file: 'src/zookeeper/dialler.ts',
+    find: '(wasSilent || this.#unheardEnds > 1)',
+    replace: 'this.#unheardEnds > 1',
+    tests: tests('behaviour/connection/addresses', 'answers nothing else'),
+  },
+  {
     name: 'a proof of long paths is longer than what a server accepts',
     file: 'src/zookeeper/prover.ts',
     find: 'if (bytes > mostBytes && to > from) break;',
