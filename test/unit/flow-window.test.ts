@@ -37,6 +37,12 @@ describe('the window of a connection', () => {
     }
   });
 
+  it('grows to 1,024 at most, because all their answers may be read in one turn of the event loop', () => {
+    const window = new FlowWindow();
+    for (let answer = 0; answer < 2_000; answer += 1) answered(window, 0, 10);
+    expect(window.size).to.equal(1_024);
+  });
+
   it('does not grow by requests that wait behind few others', () => {
     const window = new FlowWindow();
     for (const [inFlight, size] of [

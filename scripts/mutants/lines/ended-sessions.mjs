@@ -214,6 +214,13 @@ export const mutants = [
     tests: tests('unit/flow-window', 'shrinks to what was answered'),
   },
   {
+    name: 'the window of a connection grows until one turn of the event loop reads megabytes',
+    file: 'src/zookeeper/flow-window.ts',
+    find: 'Math.min(largest, this.#size + 1)',
+    replace: 'this.#size + 1',
+    tests: tests('unit/flow-window', 'grows to 1,024 at most'),
+  },
+  {
     name: 'the window of a connection grows by requests that wait for no others',
     file: 'src/zookeeper/flow-window.ts',
     find: 'if (inFlight >= this.#size / 2) ',
