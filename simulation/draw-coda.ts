@@ -16,7 +16,7 @@ export function drawCoda(random: Random, mood: Mood, from: number): Step[] {
   const holdMs = 3 * sessionTimeoutMs;
   const role = roleInMultiLock(locks[lock] as Mood['locks'][number]);
   const call: Call = { do: 'call', client, lock, how: 'plain', role, holdMs };
-  const at = from + sessionTimeoutMs * random.between(1.2, 1.5);
+  const at = from + sessionTimeoutMs * random.between(1.6, 1.9);
   return [
     // A new connection does not know the pace of the old one, which may have been far faster than that of the burst.
     { at: from, do: 'reset', client, loses: 'nothing' },
@@ -31,10 +31,10 @@ export function drawCoda(random: Random, mood: Mood, from: number): Step[] {
 function drawFault(random: Random, client: number): Fault {
   return random.chance(0.5)
     ? { do: 'reset', client, loses: random.pick(['both', 'answers', 'nothing']) }
-    : { do: 'throttle', client, requests: 1 + random.whole(8) };
+    : { do: 'throttle', client, requests: 1 + random.whole(3) };
 }
 
-/** The link is wide enough for the first requests, whose number the client cannot adapt to it yet. */
+/** No loss is judged meanwhile. Each call must settle, also if a fault follows. */
 function drawBurst(random: Random, { sessionTimeoutMs }: Mood, client: number): Burst {
   const locks = 200 + random.whole(200);
   const tookMs = sessionTimeoutMs * random.between(0.4, 0.8);

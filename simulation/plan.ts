@@ -70,7 +70,7 @@ export interface Burst {
   readonly do: 'burst';
   readonly client: number;
   readonly locks: number;
-  /** From now on, the answers to the client come over a link that passes so much. */
+  /** Until the burst is through, the answers to the client come over a link that passes so much. */
   readonly bytesPerSecond?: number;
 }
 

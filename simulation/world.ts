@@ -51,7 +51,6 @@ export class World implements Struck {
       recorder: recorderOf(plan, now),
       sessionTimeoutMs: plan.sessionTimeoutMs,
       mostDelayMs: plan.mostDelayMs,
-      members: plan.members,
     });
     this.herd = new Herd(this.judge, plan.locks);
     this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
@@ -143,6 +142,7 @@ export class World implements Struck {
       },
       deletes: (path, session) => this.herd.givesUp(path, session),
       heard: (client, path, session, isForgetting) => this.herd.heard(path, session, client, isForgetting),
+      opened: (client) => this.judge.losses.opened(client, client.open),
       revoked: (shared) => this.owners.work.revoked(shared),
     });
     void made.connected.then((library) => {

@@ -54,26 +54,6 @@ export const builds = [
     edits: [edit('src/zookeeper/session-shell.ts', 'admission.admitAll();', '')],
   },
   {
-    name: 'flow: the requests of a burst have no window',
-    edits: [
-      edit(
-        'src/zookeeper/pipeline.ts',
-        'return this.#options.traits.isCareful ? 1 : this.#window.size;',
-        'return this.#options.traits.isCareful ? 1 : 1e6;',
-      ),
-    ],
-  },
-  {
-    name: 'flow: the requests that wait for room are lost with their connection',
-    edits: [
-      edit(
-        'src/zookeeper/pipeline.ts',
-        'return [...postponed, ...this.#unsent.takeAll()];',
-        'this.#unsent.takeAll();\n    return postponed;',
-      ),
-    ],
-  },
-  {
     name: 'flow: a request that was put off is forgotten',
     edits: [
       edit(
@@ -86,6 +66,10 @@ export const builds = [
   {
     name: 'flow: the acquires that wait for room are not admitted when answers arrive',
     edits: [edit('src/zookeeper/session-shell.ts', '    this.#session.admission.admitSome();', '')],
+  },
+  {
+    name: 'loss: a client waits for five seconds before it dials again',
+    edits: [edit('src/zookeeper/dialler.ts', 'clock.after(delayMs, find)', 'clock.after(delayMs + 5_000, find)')],
   },
   {
     name: 'look-ahead: a grant after the predecessor alone is deleted',

@@ -7,55 +7,58 @@ import type { Bench } from './bench.ts';
  * I11: a hold is lost, and a client is suspended, only if something required it. The simulation makes every fault
  * itself, so it knows for how long each one may keep a proof from a client.
  *
- * Faults that follow one another are one trouble. It is over when there was none for a session timeout, which is longer
- * than a client needs for its next proof. A session may lose a hold only in a trouble whose faults took together what a
- * client without a trouble has left until its deadline at any time. A client may be suspended only in a trouble.
+ * The rule must never be wrong, so it judges only what follows from the longest times of messages (`Times`), as if each
+ * one took so long. It accepts each loss of a hold
+ * - if one fault took what a client without a fault has left until its deadline at any time, or if two faults came one
+ *   after the other;
+ * - of a client that has several calls at once, because its proofs may wait for room in the window of requests;
+ * - soon after all that, and soon after the grant, when the first proofs are on their way.
  *
- * What is left follows from the longest times of messages (`Times`), as if each one took so long. Where nothing is left,
- * the rule accepts every loss.
+ * A client may be suspended only by a fault.
  */
 export class Losses {
   readonly #bench: Bench;
-  readonly #terms: LossTerms;
   readonly #times: Times;
   /** The newest trouble of each client, by its name. The client that takes its place inherits it. */
   readonly #troubles = new Map<string, Trouble>();
-  /** The newest trouble of all clients: the servers do not all follow one leader. */
-  #ofServers: Trouble | undefined;
-  /** The number of requests that each server may put off, by the name of the client. */
-  readonly #throttled = new Map<string, number>();
+  /** When the servers did not all follow one leader. */
+  #brokenAt = -Infinity;
+  /** The clients whose requests a server has put off: each other server puts off as many. */
+  readonly #throttled = new Set<string>();
   /** The clients whose session was attached to by another connection, until they have a new one. */
   readonly #moved = new Set<string>();
+  /** When a client had many calls for the last time. Infinity: it has them now. */
+  readonly #busyUntil = new WeakMap<object, number>();
   /** The znodes whose locks were taken by force. */
   readonly #forced = new Set<string>();
 
   constructor(bench: Bench, terms: LossTerms) {
     this.#bench = bench;
-    this.#terms = terms;
     this.#times = timesOf(terms);
   }
 
   /** A fault lasts this long. It keeps the proofs of these clients away meanwhile, and may end their connections. */
   hurt(clients: readonly string[], forMs: number, how: 'delay' | 'moved' | 'outage'): void {
-    const { dialMs, beatMs, putOffMs } = this.#times;
-    const tookMs = forMs + dialMs + (how === 'moved' ? beatMs : 0);
     for (const client of clients) {
       if (how === 'moved') this.#moved.add(client);
-      const before = this.#present(this.#troubles.get(client));
-      // A client that goes to another server meets the requests that this server puts off.
-      const againMs = before ? this.#terms.members * putOffMs * (this.#throttled.get(client) ?? 0) : 0;
-      this.#troubles.set(client, {
-        // A client that cannot reach a server may try it for a time that other rules judge.
-        tookMs: how === 'outage' ? Infinity : tookMs + againMs + (before?.tookMs ?? 0),
-        endsAt: Math.max(this.#bench.now() + tookMs + againMs, before?.endsAt ?? 0),
-      });
+      // A client that cannot reach a server may try it for a time that other rules judge. A session that has moved
+      // learns of it only with its next heartbeat.
+      this.#note(client, forMs * fastestClock + this.#times.dialMs, how !== 'delay');
     }
   }
 
   /** Each server puts off so many requests of these clients. */
   throttled(clients: readonly string[], requests: number): void {
-    this.hurt(clients, requests * this.#times.putOffMs, 'delay');
-    for (const client of clients) this.#throttled.set(client, Math.max(requests, this.#throttled.get(client) ?? 0));
+    for (const client of clients) {
+      this.#note(client, requests * this.#times.putOffMs, false);
+      this.#throttled.add(client);
+    }
+  }
+
+  /** The client has so many calls that have not ended. */
+  opened(client: object, calls: number): void {
+    if (calls > fewCalls) this.#busyUntil.set(client, Infinity);
+    else if (this.#busyUntil.get(client) === Infinity) this.#busyUntil.set(client, this.#bench.now());
   }
 
   /** A client takes the lock of this znode by force. */
@@ -65,13 +68,12 @@ export class Losses {
 
   /** Called after each event. */
   look(areServersWhole: boolean): void {
-    if (!areServersWhole) this.#ofServers = { tookMs: Infinity, endsAt: this.#bench.now() };
+    if (!areServersWhole) this.#brokenAt = this.#bench.now();
   }
 
   /** The application learns that the hold is lost. */
   told(claim: Claim, reason: LossReason): void {
-    const { owner, isTaken, path } = claim;
-    if (isTaken || this.#isNeeded(reason, owner.client.name, path)) return;
+    if (claim.isTaken || this.#isNeeded(claim, reason)) return;
     this.#bench.tell('I11', `${nameOf(claim)} is lost as ${reason} although nothing required it`);
   }
 
@@ -79,18 +81,30 @@ export class Losses {
   changed(client: string, state: ConnectionState): void {
     if (state === 'reconnected') this.#moved.delete(client);
     if (state !== 'suspended' || !this.#times.isFast) return;
-    if (this.#moved.has(client) || this.#present(this.#troubles.get(client)) || this.#present(this.#ofServers)) return;
+    const troubledUntil = this.#troubles.get(client)?.endsAt ?? -Infinity;
+    if (this.#moved.has(client) || this.#isFelt(troubledUntil) || this.#isFelt(this.#brokenAt)) return;
     this.#bench.tell('I11', `${client} is suspended although nothing required it`);
   }
 
-  #isNeeded(reason: LossReason, client: string, path: string): boolean {
+  /** The pauses between several attempts to connect grow, so the rule does not know how long two faults take together. */
+  #note(client: string, tookMs: number, isUnknown: boolean): void {
+    const before = this.#troubles.get(client);
+    const isLong = isUnknown || this.#throttled.has(client) || (before !== undefined && this.#isFelt(before.endsAt));
+    this.#troubles.set(client, {
+      tookMs: isLong ? Infinity : tookMs,
+      endsAt: Math.max(this.#bench.now() + tookMs, before?.endsAt ?? 0),
+    });
+  }
+
+  #isNeeded({ owner: { client }, at, path }: Claim, reason: LossReason): boolean {
     switch (reason) {
       case 'session-deadline':
-      case 'session-expired':
-        if (this.#times.spareMs <= 0) return true;
-        return [this.#troubles.get(client), this.#ofServers].some(
-          (trouble) => (this.#present(trouble)?.tookMs ?? 0) >= this.#times.spareMs,
-        );
+      case 'session-expired': {
+        const trouble = this.#troubles.get(client.name);
+        const tookMs = trouble && this.#isFelt(trouble.endsAt) ? trouble.tookMs : 0;
+        const busyUntil = this.#busyUntil.get(client) ?? -Infinity;
+        return tookMs >= this.#times.spareMs || [at, busyUntil, this.#brokenAt].some((time) => this.#isFelt(time));
+      }
       case 'node-deleted':
       case 'forced':
         return this.#forced.has(path);
@@ -101,34 +115,33 @@ export class Losses {
     }
   }
 
-  /** The trouble, unless its effects are over. */
-  #present(trouble: Trouble | undefined): Trouble | undefined {
-    return trouble && this.#bench.now() <= trouble.endsAt + this.#terms.sessionTimeoutMs ? trouble : undefined;
+  /** True if the effects of what ended then may not be over. */
+  #isFelt(endedAt: number): boolean {
+    return this.#bench.now() <= endedAt + this.#times.feltMs;
   }
 }
 
-/** The faults of a client that followed each other. */
+/** One fault of a client, or several that followed each other. */
 interface Trouble {
-  /** The sum of their times, in milliseconds. */
+  /** The time that it took, in milliseconds. Infinity if the rule does not know it. */
   readonly tookMs: number;
-  /** The end of the last one. */
   readonly endsAt: number;
 }
 
-export type LossTerms = Pick<Plan, 'sessionTimeoutMs' | 'mostDelayMs' | 'members'>;
+export type LossTerms = Pick<Plan, 'sessionTimeoutMs' | 'mostDelayMs'>;
 
-/** Milliseconds. */
+/** Milliseconds by the fastest clock, but `feltMs` by the slowest. */
 interface Times {
-  /** True if a calm client can neither take a server for a silent one, nor fail to attach. */
+  /** True if a client without a fault cannot take a server for a silent one. */
   readonly isFast: boolean;
-  /** The time that a calm client has left until its deadline, at any time. */
+  /** The time that a client without a fault has left until its deadline, at any time. 0 or less: the rule knows none. */
   readonly spareMs: number;
   /** The time until a client has another connection, and a proof on it. */
   readonly dialMs: number;
-  /** A client learns with its next heartbeat that its session has moved. */
-  readonly beatMs: number;
   /** The time that one request loses if it is put off. */
   readonly putOffMs: number;
+  /** A deadline that was set before the end of a fault has passed then. */
+  readonly feltMs: number;
 }
 
 function timesOf({ sessionTimeoutMs, mostDelayMs }: LossTerms): Times {
@@ -138,20 +151,29 @@ function timesOf({ sessionTimeoutMs, mostDelayMs }: LossTerms): Times {
   const writeMs = roundTripMs + 4 * betweenServersMs;
   const syncMs = roundTripMs + 2 * betweenServersMs;
   const connectMs = 2 * roundTripMs + 2 * betweenServersMs;
-  // A write is a proof half a timeout, three writes and two syncs later: it is answered, a relay time of a third passes, a
-  // heartbeat is due within a sixth, and carries it. The next proof comes a heartbeat later. Its deadline is 0.9 timeouts.
-  const nextProofMs = (sessionTimeoutMs * 2) / 3 + 4 * writeMs + 3 * syncMs;
+  // A write is a proof half a timeout, three writes and a sync later: it is answered, a relay time of a third passes, a
+  // heartbeat is due within a sixth, and carries it. The next proof comes a heartbeat later, and the clock may forget a
+  // write that another one followed within a sixteenth of the relay time. Each request may wait for one other.
+  const nextProofMs = sessionTimeoutMs * (2 / 3 + 1 / 48) + 2 * (5 * writeMs + 3 * syncMs);
+  // The grant of another lock may attach anew, which answers the requests in flight first.
+  const attachMs = 2 * writeMs + roundTripMs + connectMs;
+  // Two servers may still be behind the client, and end its connection.
+  const dialMs = 3 * (roundTripMs + connectMs) + 2 * shortestPauseMs + 2 * writeMs;
   return {
     isFast: writeMs < sessionTimeoutMs / 4 && connectMs < shortestAttemptMs,
-    spareMs: 0.9 * sessionTimeoutMs - nextProofMs,
-    dialMs: sessionTimeoutMs / 48 + roundTripMs + connectMs + writeMs,
-    beatMs: sessionTimeoutMs / 6,
-    putOffMs: sessionTimeoutMs / 96 + writeMs,
+    spareMs: 0.9 * sessionTimeoutMs - nextProofMs - attachMs,
+    dialMs,
+    putOffMs: sessionTimeoutMs / 96 + 2 * writeMs,
+    // Also the messages of a slow server arrive: an eighth of the timeout later.
+    feltMs: 1.3 * sessionTimeoutMs,
   };
 }
 
+/** So many calls send fewer requests than the smallest window of a connection has room for. */
+const fewCalls = 3;
 /** The clock of a process may be so much faster than that of the servers. */
 const fastestClock = 1.1;
 /** A message between two servers takes this times the longest delay of one to a client (`delayMs` of the ensemble). */
 const slowestBetweenServers = (1.5 * 20) / 4;
 const shortestAttemptMs = 250;
+const shortestPauseMs = 50;

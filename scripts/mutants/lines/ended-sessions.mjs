@@ -214,6 +214,13 @@ export const mutants = [
     tests: tests('unit/flow-window', 'shrinks to what was answered'),
   },
   {
+    name: 'the requests of a burst have no window',
+    file: 'src/zookeeper/pipeline.ts',
+    find: 'this.#options.traits.isCareful ? 1 : this.#window.size',
+    replace: 'this.#options.traits.isCareful ? 1 : 1e6',
+    tests: tests('behaviour/field/burst', 'after a long calm time'),
+  },
+  {
     name: 'the window of a connection grows until one turn of the event loop reads megabytes',
     file: 'src/zookeeper/flow-window.ts',
     find: 'Math.min(largest, this.#size + 1)',
