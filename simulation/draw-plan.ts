@@ -1,5 +1,6 @@
 import { Random } from '../lab/random.ts';
 import { drawCall, drawClose } from './draw-call.ts';
+import { drawCoda } from './draw-coda.ts';
 import type { Mood } from './mood.ts';
 import type { Burst, Call, Close, Fault, LockPlan, Plan, ProcessPlan, Step } from './plan.ts';
 
@@ -17,6 +18,7 @@ export function drawPlan(seed: number, { steps: count = 100, members = 3 } = {})
     gapMs: random.pick([5, 30, 150]),
     pauseShare: random.pick([0, 0.02, 0.06]),
     sessionTimeoutMs,
+    slowest,
     clients,
     processes: processes.length,
     members,
@@ -33,8 +35,15 @@ export function drawPlan(seed: number, { steps: count = 100, members = 3 } = {})
     knowsTick: random.chance(0.3),
     processes,
     locks,
-    steps: drawSteps(random, mood, count),
+    steps: withCoda(seed, mood, drawSteps(random, mood, count)),
   };
+}
+
+/** The steps are those of the same seed without a coda. The rule of losses judges no hold over a slower network. */
+function withCoda(seed: number, mood: Mood, steps: Step[]): Step[] {
+  if (mood.slowest > mood.sessionTimeoutMs / 1_000) return steps;
+  const last = steps.at(-1)?.at ?? 0;
+  return [...steps, ...drawCoda(new Random(seed, 3), mood, last + 2.5 * mood.sessionTimeoutMs)];
 }
 
 function drawProcesses(random: Random): ProcessPlan[] {

@@ -1,13 +1,14 @@
 import { fold } from '../lab/judge/folded-history.ts';
 import { judge } from '../lab/judge/judge.ts';
 import type { Violation } from '../lab/judge/violation.ts';
-import type { Hold, LockLostError } from '../src/index.ts';
+import type { Hold, LockLostError, LossReason } from '../src/index.ts';
 import { nameOf, type Claim } from './claim.ts';
 import type { Owner } from './owner.ts';
 import type { Recorder } from './recorder.ts';
 import { wakingMs, type Bench, type Committed } from './rules/bench.ts';
 import { GuardedWrites } from './rules/guarded-writes.ts';
 import { Leases } from './rules/leases.ts';
+import { Losses, type LossTerms } from './rules/losses.ts';
 import { isOrdered, judgeExistence, olderThan } from './rules/order.ts';
 import { ReEntry } from './rules/re-entry.ts';
 import { Revocations } from './rules/revocations.ts';
@@ -27,6 +28,7 @@ export class Judge implements Bench {
   readonly terms = new Terms(this);
   readonly reEntry = new ReEntry(this);
   readonly revocations: Revocations;
+  readonly losses: Losses;
   readonly #leases = new Leases(this);
   readonly #claims = new Map<string, Claim[]>();
   readonly #granted = new Set<string>();
@@ -34,11 +36,12 @@ export class Judge implements Bench {
   readonly #takenZnodes = new Set<string>();
   readonly #takenSessions = new Set<bigint>();
 
-  constructor({ now, committed, recorder, sessionTimeoutMs }: JudgeOptions) {
+  constructor({ now, committed, recorder, ...terms }: JudgeOptions) {
     this.recorder = recorder;
     this.now = now;
     this.committed = committed;
-    this.revocations = new Revocations(this, 1.5 * sessionTimeoutMs);
+    this.revocations = new Revocations(this, 1.5 * terms.sessionTimeoutMs);
+    this.losses = new Losses(this, terms);
   }
 
   readonly tell = (check: string, text: string): void => {
@@ -166,6 +169,7 @@ export class Judge implements Bench {
     const { owner, hold } = claim;
     this.recorder.owner(owner.client.name, owner.id, { type: 'lost', reason: reasonOf(hold) });
     this.#leases.told(claim);
+    this.losses.told(claim, reasonOf(hold));
   }
 
   #take(): void {
@@ -197,15 +201,14 @@ export class Judge implements Bench {
   }
 }
 
-export interface JudgeOptions {
+export interface JudgeOptions extends LossTerms {
   /** Virtual milliseconds. */
   readonly now: () => number;
   readonly committed: () => Committed;
   readonly recorder: Recorder;
-  readonly sessionTimeoutMs: number;
 }
 
-function reasonOf({ signal }: Hold): string {
+function reasonOf({ signal }: Hold): LossReason {
   return (signal.reason as LockLostError).reason;
 }
 

@@ -8,6 +8,8 @@ export interface Mood {
   readonly gapMs: number;
   readonly pauseShare: number;
   readonly sessionTimeoutMs: number;
+  /** The longest delay of a message, in milliseconds. */
+  readonly slowest: number;
   readonly clients: number;
   readonly processes: number;
   readonly members: number;

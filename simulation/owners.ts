@@ -41,9 +41,11 @@ export class Owners {
   }
 
   /** The locks of a burst are not judged: each call must settle, and leave nothing behind. */
-  burst({ locks }: Burst, client: SimClient): void {
+  burst({ locks, bytesPerSecond = Infinity }: Burst, client: SimClient): void {
     const { client: library, name } = client;
     if (library === undefined) return;
+    client.narrow(bytesPerSecond);
+    let left = locks;
     for (let count = 0; count < locks; count += 1) {
       const mutex = new InterProcessMutex(library, `${burstPath}/${name}-${count}`);
       client.open += 1;
@@ -51,6 +53,8 @@ export class Owners {
         .inTime({ client, id: name }, 'acquire of a burst', mutex.withLock(ignore), undefined)
         .catch((error: unknown) => this.settling.failed({ id: name }, 'acquire of a burst', error))
         .finally(() => {
+          left -= 1;
+          if (left === 0) client.narrow(Infinity);
           client.open -= 1;
           client.noteUse();
         });

@@ -70,6 +70,8 @@ export interface Burst {
   readonly do: 'burst';
   readonly client: number;
   readonly locks: number;
+  /** Until the burst is through, the answers to the client come over a link that passes so much. */
+  readonly bytesPerSecond?: number;
 }
 
 /** The application closes a client, whatever its calls are doing. Another client takes its place afterwards. */

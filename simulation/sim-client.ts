@@ -28,14 +28,14 @@ export class SimClient {
   /** Undefined until it is connected. */
   client: LockClient | undefined;
   readonly connected: Promise<LockClient>;
-  /** The calls and the holds that have not ended. */
-  open = 0;
   /** The calls that wait for a lock. */
   waits = 0;
   /** When it last used a lock, and when its connection last changed; virtual milliseconds. */
   idleSince = 0;
   /** The timers of the library that are still to fire. */
   timers = 0;
+  #open = 0;
+  #bytesPerSecond = Infinity;
   readonly #sockets = new Set<VirtualSocket>();
   readonly #late = new Set<VirtualSocket>();
   readonly #locks = new Map<LockPlan, SimLock>();
@@ -63,6 +63,16 @@ export class SimClient {
       (client) => (this.client = client),
       () => undefined,
     );
+  }
+
+  /** The calls and the holds that have not ended. */
+  get open(): number {
+    return this.#open;
+  }
+
+  set open(open: number) {
+    this.#open = open;
+    this.#options.opened(this);
   }
 
   /** The connections that it has not ended. */
@@ -98,6 +108,12 @@ export class SimClient {
     twin.on('data', () => twin.destroy()).on('error', () => undefined);
   }
 
+  /** From now on, no more than that arrives in a second on each of its connections. */
+  narrow(bytesPerSecond: number): void {
+    this.#bytesPerSecond = bytesPerSecond;
+    for (const { arrivals } of this.#sockets) arrivals.bytesPerSecond = bytesPerSecond;
+  }
+
   lock(plan: LockPlan, client: LockClient): SimLock {
     const known = this.#locks.get(plan);
     if (known) return known;
@@ -122,6 +138,7 @@ export class SimClient {
   #tapped(socket: VirtualSocket): VirtualSocket {
     const { wrote, deletes, heard } = this.#options;
     this.#sockets.add(socket);
+    socket.arrivals.bytesPerSecond = this.#bytesPerSecond;
     socket.on('close', () => this.#sockets.delete(socket));
     tap(socket, {
       wrote: (isAgain) => wrote(this, isAgain),
@@ -165,6 +182,8 @@ export interface SimClientOptions {
   readonly deletes: WireListener['deletes'];
   readonly heard: (client: SimClient, ...event: Parameters<WireListener['heard']>) => void;
   /** Called when the library asks a holder to release. */
+  /** The number of its open calls has changed. */
+  readonly opened: (client: SimClient) => void;
   readonly revoked: (shared: SharedGrant) => void;
 }
 

@@ -54,8 +54,9 @@ export class Simulation {
 
   /** Judges the event that has happened last, when its promises have run out. */
   #goesOn(): boolean {
-    const { machine, processes, judge } = this.world;
+    const { machine, processes, judge, servers } = this.world;
     const { whose } = machine.time.last;
+    judge.losses.look(servers.ensemble.isWhole);
     if (processes.some((process) => process === whose)) this.world.look();
     return judge.violations.length === 0 && !this.#isOver();
   }

@@ -29,6 +29,7 @@ export class Striker {
     // A znode or a session that a third party takes is recorded by its name, because the judge looks for it.
     if (kind !== 'delete' && kind !== 'expire')
       this.#record(kind === 'crash' ? 'kill-client' : kind, targetOf(rest), this.#hurtBy(fault), fault);
+    this.#hurt(fault);
     this.#perform(fault);
   }
 
@@ -56,6 +57,34 @@ export class Striker {
           ? this.#world.clientsOf(fault.process)
           : clients;
     return hurt.map(({ name }) => name);
+  }
+
+  /** Tells the judge of losses. It knows itself of the znodes and sessions that a third party takes. */
+  #hurt(fault: Fault): void {
+    const { losses } = this.#world.judge;
+    const clients = this.#hurtBy(fault);
+    switch (fault.do) {
+      case 'reset':
+      case 'expire':
+        return losses.hurt(clients, 0, 'delay');
+      case 'attach':
+        return losses.hurt(clients, 0, 'moved');
+      case 'throttle':
+        return losses.throttled(clients, fault.requests);
+      case 'slow':
+        return losses.hurt(clients, fault.forMs + fault.byMs, 'delay');
+      case 'half-open':
+      case 'stall':
+        return losses.hurt(clients, fault.forMs, 'delay');
+      case 'block':
+      case 'server':
+        return losses.hurt(clients, fault.forMs, 'outage');
+      case 'crash':
+      case 'delete':
+      case 'force':
+      case 'revoke':
+        return;
+    }
   }
 
   #perform(fault: Fault): void {
@@ -209,6 +238,7 @@ export class Striker {
     const path = `${folder}/${first}`;
     const timeoutMs = this.#plan.sessionTimeoutMs;
     this.#world.herd.asked(path, asker);
+    if (fault.do === 'force') this.#world.judge.losses.forced(path);
     const ask = (): void => {
       const asked =
         fault.do === 'force' ? forceRelease(client, path, { timeoutMs }) : revoke(client, path, { timeoutMs });

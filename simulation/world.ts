@@ -50,6 +50,7 @@ export class World implements Struck {
       committed: () => committed,
       recorder: recorderOf(plan, now),
       sessionTimeoutMs: plan.sessionTimeoutMs,
+      mostDelayMs: plan.mostDelayMs,
     });
     this.herd = new Herd(this.judge, plan.locks);
     this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
@@ -141,6 +142,7 @@ export class World implements Struck {
       },
       deletes: (path, session) => this.herd.givesUp(path, session),
       heard: (client, path, session, isForgetting) => this.herd.heard(path, session, client, isForgetting),
+      opened: (client) => this.judge.losses.opened(client, client.open),
       revoked: (shared) => this.owners.work.revoked(shared),
     });
     void made.connected.then((library) => {
@@ -148,6 +150,7 @@ export class World implements Struck {
       library.on('state', (state) => {
         made.noteUse();
         this.judge.recorder.state(name, state);
+        this.judge.losses.changed(name, state);
       });
       // Earlier than its acquire resolves, and also for a lock that a multi-lock gives back.
       library.on('lock', (event) => {

@@ -56,6 +56,16 @@ export class Ensemble implements MemberHost {
     return followers.length + 1 >= this.#settings.quorum ? member.id : undefined;
   }
 
+  /** True if all members run, and follow one leader. */
+  get isWhole(): boolean {
+    const leadership = this.#leadership;
+    return this.#members.every(
+      ({ role }) =>
+        (role.at === 'leading' && role.leadership === leadership) ||
+        (role.at === 'following' && role.link.leadership === leadership),
+    );
+  }
+
   /** The number of members. */
   get members(): number {
     return this.#members.length;

@@ -5,6 +5,8 @@
 export class Lane {
   /** Each message takes longer by this, in milliseconds. */
   slowdownMs = 0;
+  /** A link passes no more than this. */
+  bytesPerSecond = Infinity;
   readonly #road: Road;
   readonly #underWay: { readonly at: number; readonly arrive: () => void }[] = [];
   #newestAt = 0;
@@ -26,8 +28,9 @@ export class Lane {
   }
 
   /** `arrive` runs at the receiver when the message has arrived. */
-  send(arrive: () => void, sentAt = this.#road.now()): void {
-    this.#newestAt = Math.max(this.#newestAt, sentAt + this.slowdownMs + this.#road.delayMs());
+  send(arrive: () => void, sentAt = this.#road.now(), bytes = 0): void {
+    const passesAt = Math.max(this.#newestAt, sentAt + this.slowdownMs + this.#road.delayMs());
+    this.#newestAt = passesAt + (bytes * 1_000) / this.bytesPerSecond;
     this.#underWay.push({ at: this.#newestAt, arrive });
     if (this.#cancel === undefined) this.#arm();
   }

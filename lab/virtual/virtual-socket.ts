@@ -148,7 +148,12 @@ export class VirtualSocket extends Duplex {
     this.bytesWritten += bytes.length;
     this.#watchIdle();
     peer.#underWay += bytes.length;
-    this.#tell(() => peer.#receive(bytes));
+    // A narrow link passes a long message in parts.
+    const partBytes = peer.arrivals.bytesPerSecond === Infinity ? bytes.length : packetBytes;
+    for (let at = 0; at < bytes.length; at += partBytes) {
+      const part = bytes.subarray(at, at + partBytes);
+      this.#tell(() => peer.#receive(part), part.length);
+    }
     // The buffers of the two systems are full: the write ends when the peer has read.
     if (peer.#underWay + peer.readableLength > systemBufferBytes) peer.#whenRead = done;
     else done();
@@ -317,10 +322,10 @@ export class VirtualSocket extends Duplex {
   }
 
   /** Sends a message: `arrived` runs at the peer when it has arrived, after all earlier ones. */
-  #tell(arrived: (peer: VirtualSocket) => void): void {
+  #tell(arrived: (peer: VirtualSocket) => void, bytes = 0): void {
     const peer = this.#peer;
     if (!peer) return;
-    peer.arrivals.send(() => arrived(peer), this.owner.at);
+    peer.arrivals.send(() => arrived(peer), this.owner.at, bytes);
   }
 
   #later(delayMs: number, phase: (typeof phases)[keyof typeof phases], run: () => void): () => void {
@@ -330,6 +335,7 @@ export class VirtualSocket extends Duplex {
 
 /** As large as the buffers of two sockets on one machine. */
 const systemBufferBytes = 2 ** 21;
+const packetBytes = 512;
 const familyAttemptMs = 250;
 
 function familyOf(address: string): string {

@@ -54,6 +54,24 @@ export const builds = [
     edits: [edit('src/zookeeper/session-shell.ts', 'admission.admitAll();', '')],
   },
   {
+    name: 'flow: a request that was put off is forgotten',
+    edits: [
+      edit(
+        'src/zookeeper/pipeline.ts',
+        '      this.#postponed.delete(call);\n      this.send(call);',
+        '      this.#postponed.delete(call);',
+      ),
+    ],
+  },
+  {
+    name: 'flow: the acquires that wait for room are not admitted when answers arrive',
+    edits: [edit('src/zookeeper/session-shell.ts', '    this.#session.admission.admitSome();', '')],
+  },
+  {
+    name: 'loss: a client waits for five seconds before it dials again',
+    edits: [edit('src/zookeeper/dialler.ts', 'clock.after(delayMs, find)', 'clock.after(delayMs + 5_000, find)')],
+  },
+  {
     name: 'look-ahead: a grant after the predecessor alone is deleted',
     edits: [edit('src/internals/predecessors.ts', 'left.length === 0 && this.#areAll', 'this.#areAll')],
   },

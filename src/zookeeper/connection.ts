@@ -324,7 +324,8 @@ export class Connection {
     if (!this.#isOn(links)) return;
     const { pipeline } = links;
     this.#failures.ofConnection(pipeline, error);
-    if (this.heardAt < this.#dialler.grantedAt || pipeline.unknown) this.#dialler.avoid(pipeline.link);
+    if (pipeline.unknown) this.#dialler.avoid(pipeline.link);
+    else this.#dialler.ended(pipeline.link, this.heardAt >= this.#dialler.grantedAt);
   }
 
   #disconnected(links: LinkPair): void {

@@ -22,6 +22,8 @@ export class Dialler {
   /** The number of hosts, one after another, whose lookup was pending. */
   #pendingHosts = 0;
   #cancelPause: CancelTimer = () => {};
+  /** The number of connections, one after another, that ended before an answer. */
+  #unheardEnds = 0;
   /** `host:port` of the last connection or attempt. */
   server = '';
   /** The time of the last grant. */
@@ -96,6 +98,16 @@ export class Dialler {
     this.#memory.granted(link.server, link.address, readyAt - startedAt + this.grantedAt - askedAt);
     this.#routes.forget();
     this.#routesElsewhere.forget();
+  }
+
+  /**
+   * The connection of the session has ended. One cut before the first answer could arrive says little about its address,
+   * and the other addresses of its host may be dead.
+   */
+  ended(link: ServerLink, wasHeard: boolean): void {
+    this.#unheardEnds = wasHeard ? 0 : this.#unheardEnds + 1;
+    const wasSilent = this.#options.clock.now() >= this.grantedAt + this.#memory.longestMs(this.#names);
+    if (!wasHeard && (wasSilent || this.#unheardEnds > 1)) this.avoid(link);
   }
 
   /** The address of this link serves no session. If its host has others, they are dialled first. */

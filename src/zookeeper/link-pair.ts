@@ -84,10 +84,9 @@ export class LinkPair {
   #exchanged(second: SecondLink, handshake: Handshake, auth: readonly Uint8Array[]): void {
     if (this.#second !== second) return;
     this.pipeline.link.abandon();
-    const again = [...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()];
-    this.#failPipeline();
+    this.#carryOver(second);
     this.#second = undefined;
-    this.#listener.exchanged(handshake, auth, [...again, ...second.heldBack]);
+    this.#listener.exchanged(handshake, auth, second.heldBack);
   }
 
   #firstEnded(error: Error | undefined): void {
@@ -95,8 +94,7 @@ export class LinkPair {
     // The server itself ends the old link of a session that attaches anew.
     if (second?.mayStop !== false) this.#listener.firstEnded(this, error);
     if (second) {
-      second.takeOver([...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()]);
-      this.#failPipeline();
+      this.#carryOver(second);
       second.drained();
     } else {
       this.#listener.ended(this);
@@ -122,6 +120,11 @@ export class LinkPair {
   #stay(second: SecondLink): void {
     this.#second = undefined;
     this.#listener.stayed(second.heldBack);
+  }
+
+  #carryOver(second: SecondLink): void {
+    second.takeOver([...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()]);
+    this.#failPipeline();
   }
 
   #failPipeline(): void {

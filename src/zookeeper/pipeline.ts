@@ -106,7 +106,8 @@ export class Pipeline implements LinkUser {
   /** The requests that were not sent yet. The pipeline forgets them. */
   takeUnsent(): Call[] {
     const postponed = [...this.#postponed.keys()];
-    this.#stopPostponing();
+    for (const cancel of this.#postponed.values()) cancel();
+    this.#postponed.clear();
     return [...postponed, ...this.#unsent.takeAll()];
   }
 
@@ -214,6 +215,7 @@ export class Pipeline implements LinkUser {
 
   #replied(header: ReplyHeader, frame: Buffer): void {
     const [call] = this.#unanswered;
+    const inFlight = this.#unanswered.length;
     if (call?.xid !== header.xid) {
       const due = call ? `the answer to request ${call.xid}` : 'no answer';
       throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
@@ -226,7 +228,7 @@ export class Pipeline implements LinkUser {
     }
     const now = this.#options.clock.now();
     this.#answeredAt = now;
-    this.#window.answered(call.sentAt, now, this.#options.timeoutMs());
+    this.#window.answered(call.sentAt, now, this.#options.timeoutMs(), inFlight);
     const { name } = call.operation;
     this.unknown =
       header.error === unimplemented ? new UnknownRequestError(this.link.server, name, 'does not know') : undefined;
@@ -311,12 +313,6 @@ export class Pipeline implements LinkUser {
       call,
       inNoContext(() => clock.after(pauseMs, send)),
     );
-  }
-
-  #stopPostponing(): void {
-    for (const cancel of this.#postponed.values()) cancel();
-    this.#postponed.clear();
-    this.#putOff.clear();
   }
 
   /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */

@@ -52,8 +52,8 @@ export class SecondLink {
 
   /** Holds back requests of the first link that were made before. */
   takeOver(calls: readonly Call[]): void {
-    // Not by `unshift`, because there may be more requests than a call can have arguments.
-    this.#heldBack = [...calls, ...this.#heldBack];
+    // A request that the server has put off was sent before those that are in flight: a read must not overtake its sync.
+    this.#heldBack = [...calls, ...this.#heldBack].sort((one, other) => firstXidOf(one) - firstXidOf(other));
   }
 
   /** Answers have arrived on the first link. */
@@ -84,4 +84,9 @@ export class SecondLink {
     this.#cancelDrain();
     this.handshake?.ask();
   }
+}
+
+/** The requests that were never sent come last, in their order. */
+function firstXidOf({ firstXid = Number.MAX_SAFE_INTEGER }: Call): number {
+  return firstXid;
 }

@@ -16,7 +16,7 @@ describe('the judge of a simulation', () => {
     const [paths, clients] = [['/locks/a'], ['p0c0']];
     recorder.events.push({ t: 0, type: 'run', seed: 1, minutes: 0, sessionTimeoutMs: 1_000, paths, clients });
     recorder.started('p0c0', 1);
-    judge = new Judge({ now, committed, recorder, sessionTimeoutMs: 1_000 });
+    judge = new Judge({ now, committed, recorder, sessionTimeoutMs: 1_000, mostDelayMs: 1 });
   });
   const told = (): string[] => judge.violations.map(({ check, text }) => `${check}: ${text}`);
 

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { LockLostError, OutcomeUnknownError, RequestFailedError } from '../../src/index.ts';
+import { LockLostError, type LossReason, OutcomeUnknownError, RequestFailedError } from '../../src/index.ts';
 import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
 import { Closed } from '../../simulation/rules/closed.ts';
 import { GuardedWrites } from '../../simulation/rules/guarded-writes.ts';
 import { Herd } from '../../simulation/rules/herd.ts';
 import { Leases } from '../../simulation/rules/leases.ts';
+import { Losses } from '../../simulation/rules/losses.ts';
 import { judgeExistence, olderThan } from '../../simulation/rules/order.ts';
 import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
@@ -191,6 +192,133 @@ describe('the judge of a simulation', () => {
     expect(bench.told).to.deep.equal([]);
     revocations.released(deaf);
     expect(bench.told).to.deep.equal(['revocation']);
+  });
+
+  describe('of losses', () => {
+    const terms = { sessionTimeoutMs: 8_000, mostDelayMs: 1 };
+    /** A calm client has 1,142.3 ms left, and the time to a connection with a proof is 239.7 ms. */
+    const shortMs = 820;
+    /** Effects are over after 1.3 timeouts. The holds were granted earlier. */
+    const [feltMs, oldMs] = [10_400, 20_000];
+    let losses: Losses;
+    beforeEach(() => {
+      bench.time = oldMs;
+      losses = new Losses(bench, terms);
+    });
+    const lostAt = (time: number, reason: LossReason = 'session-deadline', its: object = {}): number => {
+      bench.time = time;
+      bench.told.length = 0;
+      losses.told({ ...bench.claim(1), at: 0, ...its }, reason);
+      return bench.told.length;
+    };
+
+    it('tells a hold that its session loses in a calm network, unless a third party has taken it', () => {
+      expect(lostAt(oldMs)).to.equal(1);
+      expect(lostAt(oldMs, 'session-expired')).to.equal(1);
+      expect(lostAt(oldMs, 'session-expired', { isTaken: true })).to.equal(0);
+    });
+
+    it('accepts the loss of a hold that was just granted', () => {
+      const at = oldMs - feltMs;
+      expect([lostAt(oldMs, 'session-deadline', { at }), lostAt(oldMs + 1, 'session-deadline', { at })]).to.deep.equal([
+        0, 1,
+      ]);
+    });
+
+    it('accepts a loss after a fault that took long enough, until its effects are over', () => {
+      losses.hurt(['p0c0'], shortMs, 'delay');
+      expect(lostAt(oldMs + 50)).to.equal(1);
+      losses = new Losses(bench, terms);
+      losses.hurt(['p0c0'], shortMs + 1, 'delay');
+      const over = bench.time + (shortMs + 1) * 1.1 + 239.7 + feltMs;
+      expect([lostAt(oldMs + 50), lostAt(over - 1), lostAt(over + 1)]).to.deep.equal([0, 0, 1]);
+    });
+
+    it('accepts no loss because of a fault of another client', () => {
+      losses.hurt(['p0c1'], 5_000, 'outage');
+      expect(lostAt(oldMs + 50)).to.equal(1);
+    });
+
+    it('accepts no loss because of one cut, and a loss because of two in a row, an outage or a session that moved', () => {
+      losses.hurt(['p0c0'], 0, 'delay');
+      expect(lostAt(oldMs + 50)).to.equal(1);
+      losses.hurt(['p0c0'], 0, 'delay');
+      expect(lostAt(oldMs + 60)).to.equal(0);
+      for (const how of ['outage', 'moved'] as const) {
+        losses = new Losses(bench, terms);
+        losses.hurt(['p0c0'], 0, how);
+        expect(lostAt(oldMs + 70)).to.equal(0);
+      }
+    });
+
+    it('counts the requests that a server puts off, and accepts a loss after a later cut: the next server does so, too', () => {
+      losses.throttled(['p0c0'], 7);
+      expect(lostAt(oldMs)).to.equal(1);
+      const later = oldMs + 2 * feltMs;
+      expect(lostAt(later)).to.equal(1);
+      losses.hurt(['p0c0'], 0, 'delay');
+      expect(lostAt(later)).to.equal(0);
+      losses = new Losses(bench, terms);
+      losses.throttled(['p0c0'], 8);
+      expect(lostAt(later)).to.equal(0);
+    });
+
+    it('accepts a loss of a client with many calls, until the effects of the last one are over', () => {
+      const { owner } = bench.claim(1);
+      const isTold = (time: number): boolean => lostAt(time, 'session-deadline', { owner }) > 0;
+      losses.opened(owner.client, 3);
+      expect(isTold(oldMs)).to.equal(true);
+      losses.opened(owner.client, 4);
+      expect(isTold(oldMs + 2 * feltMs)).to.equal(false);
+      losses.opened(owner.client, 3);
+      losses.opened(owner.client, 2);
+      expect([isTold(oldMs + 3 * feltMs), isTold(oldMs + 3 * feltMs + 1)]).to.deep.equal([false, true]);
+    });
+
+    it('accepts a loss while the servers do not follow one leader, and until the effects of that are over', () => {
+      losses.look(true);
+      expect(lostAt(oldMs)).to.equal(1);
+      losses.look(false);
+      expect([lostAt(oldMs + feltMs), lostAt(oldMs + feltMs + 1)]).to.deep.equal([0, 1]);
+    });
+
+    it('accepts a deleted znode only of a lock that was taken by force, or that a third party deleted', () => {
+      expect(lostAt(oldMs, 'node-deleted')).to.equal(1);
+      expect(lostAt(oldMs, 'node-deleted', { isTaken: true })).to.equal(0);
+      losses.forced(znode(1));
+      expect([lostAt(oldMs, 'node-deleted'), lostAt(oldMs, 'forced')]).to.deep.equal([0, 0]);
+    });
+
+    it('leaves the ends of leases and of clients to other rules, and judges no hold over a slow network', () => {
+      expect([lostAt(oldMs, 'lease-expired'), lostAt(oldMs, 'client-closed')]).to.deep.equal([0, 0]);
+      losses = new Losses(bench, { ...terms, mostDelayMs: 10 });
+      expect(lostAt(oldMs)).to.equal(0);
+    });
+
+    it('tells a client that is suspended in a calm network, unless its session has moved', () => {
+      losses.changed('p0c0', 'suspended');
+      expect(bench.told).to.deep.equal(['I11']);
+      losses.hurt(['p0c0'], 0, 'delay');
+      losses.changed('p0c0', 'suspended');
+      losses.hurt(['p0c1'], 0, 'moved');
+      bench.time += 20_000;
+      losses.changed('p0c1', 'suspended');
+      expect(bench.told).to.deep.equal(['I11']);
+      losses.changed('p0c1', 'reconnected');
+      for (const client of ['p0c0', 'p0c1']) losses.changed(client, 'suspended');
+      expect(bench.told).to.deep.equal(['I11', 'I11', 'I11']);
+    });
+
+    it('tells no client that is suspended where an attach may take longer than an attempt', () => {
+      for (const [mostDelayMs, told] of [
+        [11, 1],
+        [13, 0],
+      ] as const) {
+        bench.told.length = 0;
+        new Losses(bench, { ...terms, mostDelayMs }).changed('p0c0', 'suspended');
+        expect(bench.told).to.have.length(told);
+      }
+    });
   });
 
   describe('of herds', () => {

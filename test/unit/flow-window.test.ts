@@ -5,18 +5,56 @@ import { FlowWindow } from '../../src/zookeeper/flow-window.ts';
 const timeoutMs = 2_400;
 
 describe('the window of a connection', () => {
-  it('shrinks to what was answered in the longest wait, once for all requests that were sent before', () => {
+  /** As if the window was always full. */
+  function answered(window: FlowWindow, sentAt: number, now: number): void {
+    window.answered(sentAt, now, timeoutMs, window.size);
+  }
+
+  it('shrinks to what was answered in the longest wait', () => {
     const window = new FlowWindow();
-    window.answered(0, 10, timeoutMs);
+    answered(window, 0, 10);
     expect(window.size).to.equal(129);
-    window.answered(0, 210, timeoutMs);
+    answered(window, 0, 210);
     expect(window.size).to.equal(64);
-    window.answered(209, 500, timeoutMs);
-    expect(window.size).to.equal(64);
-    window.answered(500, 710, timeoutMs);
+    answered(window, 210, 420);
     expect(window.size).to.equal(32);
-    for (const sentAt of [1_000, 2_000, 3_000]) window.answered(sentAt, sentAt + 900, timeoutMs);
+    for (const sentAt of [1_000, 2_000, 3_000]) answered(window, sentAt, sentAt + 900);
     expect(window.size).to.equal(16);
+  });
+
+  it('shrinks by the longest wait of all requests that were sent at one size', () => {
+    const window = new FlowWindow();
+    answered(window, 0, 10);
+    answered(window, 0, 111);
+    expect(window.size).to.equal(127);
+    for (const [waitedMs, size] of [
+      [200, 64],
+      [150, 64],
+      [400, 32],
+    ] as const) {
+      answered(window, 20, 30 + waitedMs);
+      expect(window.size).to.equal(size);
+    }
+  });
+
+  it('grows to 1,024 at most, because all their answers may be read in one turn of the event loop', () => {
+    const window = new FlowWindow();
+    for (let answer = 0; answer < 2_000; answer += 1) answered(window, 0, 10);
+    expect(window.size).to.equal(1_024);
+  });
+
+  it('does not grow by requests that wait behind few others', () => {
+    const window = new FlowWindow();
+    for (const [inFlight, size] of [
+      [1, 128],
+      [63, 128],
+      [64, 129],
+      [64, 129],
+      [65, 130],
+    ] as const) {
+      window.answered(0, 10, timeoutMs, inFlight);
+      expect(window.size).to.equal(size);
+    }
   });
 
   it('grows by each request that waits for less than half of that, whatever the round trip', () => {
@@ -28,7 +66,7 @@ describe('the window of a connection', () => {
       [400, 130],
       [401, 128],
     ] as const) {
-      window.answered(1_000, 1_000 + tookMs, timeoutMs);
+      answered(window, 1_000, 1_000 + tookMs);
       expect(window.size, `${tookMs}`).to.equal(size);
     }
   });

@@ -294,9 +294,23 @@ export const mutants = [
   {
     name: 'an attach that loses the reads in flight',
     file: 'src/zookeeper/link-pair.ts',
-    find: 'const again = [...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()];',
-    replace: 'const again = this.pipeline.takeUnsent();',
+    find: '[...this.pipeline.takeRepeatable(), ...this.pipeline.takeUnsent()]',
+    replace: 'this.pipeline.takeUnsent()',
     tests: tests('behaviour/connection/attach', 'what was not answered on the old one'),
+  },
+  {
+    name: 'a read that overtakes its sync on the connection of an attach',
+    file: 'src/zookeeper/second-link.ts',
+    find: '.sort((one, other) => firstXidOf(one) - firstXidOf(other))',
+    replace: '',
+    tests: tests('behaviour/connection/attach', 'behind a sync on the new connection'),
+  },
+  {
+    name: 'a read whose sync waits for the connection of an attach is answered on the old one',
+    file: 'src/zookeeper/pipeline.ts',
+    find: 'this.#postponed.clear();',
+    replace: 'this.#postponed.clear();\n    this.#putOff.clear();',
+    tests: tests('behaviour/connection/attach', 'takes no answer on the old connection'),
   },
   {
     name: 'a write that is sent again on the connection of an attach',
@@ -304,6 +318,27 @@ export const mutants = [
     find: '(repeatable.has(call.operation.name) ? taken : this.#unanswered).push(call);',
     replace: 'taken.push(call);',
     tests: tests('behaviour/connection/attach', 'without an answer to the writes in flight'),
+  },
+  {
+    name: 'a cut right behind a new connection sends the session to another address, which may be dead',
+    file: 'src/zookeeper/dialler.ts',
+    find: 'if (!wasHeard && (wasSilent || this.#unheardEnds > 1)) this.avoid(link);',
+    replace: 'if (!wasHeard) this.avoid(link);',
+    tests: tests('behaviour/connection/far', 'in three cuts'),
+  },
+  {
+    name: 'an address that grants the session and ends each connection is dialled again and again',
+    file: 'src/zookeeper/dialler.ts',
+    find: '(wasSilent || this.#unheardEnds > 1)',
+    replace: 'wasSilent',
+    tests: tests('behaviour/connection/addresses', 'ends each connection at once'),
+  },
+  {
+    name: 'an address that grants the session and stays silent is dialled a second time',
+    file: 'src/zookeeper/dialler.ts',
+    find: '(wasSilent || this.#unheardEnds > 1)',
+    replace: 'this.#unheardEnds > 1',
+    tests: tests('behaviour/connection/addresses', 'answers nothing else'),
   },
   {
     name: 'a proof of long paths is longer than what a server accepts',

@@ -2,12 +2,13 @@ import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { onFreshPorts } from '../../../lab/servers/free-port.ts';
+import { answered, from } from '../../../lab/proxy/frame-matches.ts';
 import { startRelay } from '../../../lab/proxy/relay.ts';
 import { connectObserver } from '../../../lab/wire/observer.ts';
 import { nameOfServers as name, Resolver } from '../../../lab/resolver.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
-import { startProxy } from '../../../lab/proxy/zk-proxy.ts';
+import { startProxy, type Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer } from '../../../lab/servers/zookeeper-server.ts';
 import { nextState } from '../../../lab/lock-clients.ts';
 
@@ -48,6 +49,27 @@ describe('an address', () => {
       expect([silent.connections, served.connections]).to.deep.equal([1, 1]);
     });
   });
+
+  for (const [what, dials, judge] of [
+    ['ends each connection at once', 2, (frame: Frame) => (answered('connect')(frame) ? 'cut-after' : undefined)],
+    ['answers nothing else', 1, (frame: Frame) => (from('server', 'connect')(frame) ? undefined : 'drop')],
+  ] as const)
+    it(`of a name that grants the session and ${what} gives way to another one, and the hold stays`, async () => {
+      using resolver = new Resolver('127.0.0.2');
+      await using proxy = await startProxy(lab.server.port);
+      await onFreshPorts(1, async ([port = 0]) => {
+        await using failing = await startRelay('127.0.0.2', port, proxy.port);
+        await using served = await startRelay('127.0.0.3', port, lab.server.port);
+        await using client = await LockClient.connect(`${name}:${port}`, { sessionTimeoutMs: 4_000 });
+        const hold = await new InterProcessMutex(client, testPath('gives-way')).acquire();
+        resolver.addresses.push('127.0.0.3');
+        proxy.on((frame) => (frame.from === 'server' ? judge(frame) : undefined));
+        proxy.cut();
+        await until('the other address is dialled', () => served.connections > 0);
+        expect(failing.connections).to.equal(1 + dials);
+        expect(await hold.release()).to.equal('released');
+      });
+    });
 
   it('of a name that moves is resolved again, and the session continues at the new address', async () => {
     await onFreshPorts(1, async ([port = 0]) => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
-import { closeSession, exists, setData } from '../../../src/zookeeper/operations.ts';
+import { closeSession, exists, setData, sync } from '../../../src/zookeeper/operations.ts';
 import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
@@ -14,7 +14,7 @@ const sessionTimeoutMs = 12_000;
 const throttled = -127;
 
 /** Clients that no test has used yet. Their sessions become stale together, because that takes several seconds. */
-const mostTests = 18;
+const mostTests = 20;
 
 describe('a session that was quiet attaches anew', () => {
   const lab = labOfEachTest('attach', { server: { containerCheckMs: 3_600_000 }, client: 'none' });
@@ -198,6 +198,38 @@ describe('a session that was quiet attaches anew', () => {
     await (await acquiring).release();
     expect(proxy.frames.filter(sent('create2')).map(({ connection }) => connection)).to.deep.equal([1, 2]);
     expect(events).to.not.include('create-searched');
+    expect(states).to.deep.equal([]);
+  });
+
+  it('and asks behind a sync on the new connection what was asked behind it, also if the server had put the sync off', async () => {
+    once(proxy, sent('sync'), { refuse: throttled });
+    once(proxy, answered('exists'), { delayUntil: proxy.seen(sent('setWatches')) });
+    const asked = [client.session.request(sync(lab.path)), client.session.request(exists(lab.path))];
+    await proxy.seen(answered('exists'));
+    await Promise.all([client.session.attach(), ...asked]);
+    const isAsked = (frame: Frame): boolean => sent('exists')(frame) || sent('sync')(frame);
+    const again = proxy.frames.filter((frame) => isAsked(frame) && frame.connection === 2 && frame.path === lab.path);
+    expect(again.map(({ op }) => op)).to.deep.equal(['sync', 'exists']);
+    expect(states).to.deep.equal([]);
+  });
+
+  it('and takes no answer on the old connection for a read that was asked behind a sync that the server had put off', async () => {
+    once(proxy, sent('sync'), { refuse: throttled });
+    once(proxy, answered('exists'), { delayUntil: proxy.seen(sent('connect')) });
+    once(proxy, sent('connect'), 'hold');
+    const told: string[] = [];
+    const asked = [sync(lab.path), exists(lab.path)].map(async (operation) => {
+      await client.session.request<unknown>(operation);
+      told.push(operation.name);
+    });
+    await proxy.seen(answered('sync'));
+    const attached = client.session.attach();
+    await proxy.seen(answered('exists'));
+    // Until the answer has arrived.
+    await lab.sleep(10);
+    proxy.speak();
+    await Promise.all([attached, ...asked]);
+    expect(told).to.deep.equal(['sync', 'exists']);
     expect(states).to.deep.equal([]);
   });
 

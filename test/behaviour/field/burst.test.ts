@@ -58,6 +58,12 @@ describe(`FIELD B2: with ${answersPerSecond} answers a second and a session time
     expectNothingLost(await acquireAll(largest, largest * 60));
   });
 
+  it('a burst after a long calm time does not go out at once', async () => {
+    const mutex = new InterProcessMutex(client, `${lab.path}/calm`);
+    for (let n = 0; n < 1_500; n += 1) await (await mutex.acquire()).release();
+    expectNothingLost(await acquireAll(3_000, 300_000));
+  });
+
   it('a release and an acquire on another path do not wait for the end of a burst', async () => {
     const path = `${lab.path}/released`;
     await createParents(client, path);
