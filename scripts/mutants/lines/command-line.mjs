@@ -172,4 +172,25 @@ export const mutants = [
     replace: 'this.#why ??= why;',
     tests: tests('unit/cli/supervised-job', 'leaves no timer behind'),
   },
+  {
+    name: 'an option that follows another one is taken for its value',
+    file: 'src/cli/parse-arguments.ts',
+    find: 'inlineValue !== true && /^-./.test(value)',
+    replace: 'inlineValue === undefined && false',
+    tests: tests('unit/cli/description', 'after run --data -x /a'),
+  },
+  {
+    name: 'a forgotten value is told as a forgotten path',
+    file: 'src/cli/parse-arguments.ts',
+    find: 'if (read === undefined) throw new UsageError',
+    replace: "if (read === undefined && name !== 'wait') throw new UsageError",
+    tests: tests('unit/cli/description', 'after run --wait /a'),
+  },
+  {
+    name: 'zklock run -n waits for a server as long as without -n',
+    file: 'src/cli/run/run-with-lock.ts',
+    find: 'plan.waitMs === 0 ? connectMsWithoutWait : defaultConnectMs',
+    replace: 'defaultConnectMs',
+    tests: tests('behaviour/operator/run', 'no longer than 5 s with -n'),
+  },
 ];
