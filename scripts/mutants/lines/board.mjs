@@ -103,6 +103,13 @@ export const mutants = [
     tests: tests('contract/console-server', 'of pages that take no byte'),
   },
   {
+    name: 'the console keeps a connection that sends nothing',
+    file: 'src/console/console-server.ts',
+    find: 'createServer(limits, (request, response)',
+    replace: 'createServer({ requestTimeout: limits.requestTimeout }, (request, response)',
+    tests: tests('contract/console-server', 'a connection that sends nothing'),
+  },
+  {
     name: 'the console ends a page that has nothing to read',
     file: 'src/console/event-stream.ts',
     find: "this.#send(': \\n\\n')",
