@@ -60,6 +60,10 @@ export class LockBoard implements TreeListener {
     return this.#tree.unreadable;
   }
 
+  hasChildren(path: string): boolean {
+    return this.#tree.directories.get(path)?.hasChildren === true;
+  }
+
   /** True if one recursive watch covers all locks. */
   get isRecursive(): boolean {
     return this.#tree.isRecursive;

@@ -1,4 +1,5 @@
 import type { ActorJson, EventJson, LockJson, ParticipantJson } from '../../board/lock-json.js';
+import { unownedAdvice } from '../../internals/unowned.js';
 import { printable } from '../../support/printable.js';
 import { ageText } from './column.js';
 
@@ -66,7 +67,8 @@ export function eventText({ at, path, type, from, to, duringOutage }: EventJson)
 /** The owner of a znode, as short as possible. */
 export function whoText({ host, pid, sessionId, data }: Omit<ActorJson, 'path'>): string {
   const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
-  return printable(known === '' ? `session ${sessionId ?? 'none'}` : known);
+  const session = sessionId === null ? ['owned by no session'] : known === '' ? [`session ${sessionId}`] : [];
+  return printable([...(known === '' ? [] : [known]), ...session].join(', '));
 }
 
 /** `≤`: the grant was not seen, so the holder's time in the queue may be part of the age. */
@@ -79,7 +81,7 @@ function askedText({ asked }: ParticipantJson): string {
 }
 
 function actorText(actor: ActorJson): string {
-  return `${whoText(actor)} [${actor.sessionId ?? 'no session'}]`;
+  return actor.sessionId === null ? whoText(actor) : `${whoText(actor)} [${actor.sessionId}]`;
 }
 
 function participantLines(title: string, one: ParticipantJson, nowMs: number): string[] {
@@ -93,7 +95,7 @@ function participantLines(title: string, one: ParticipantJson, nowMs: number): s
   const held = one.position === 0 ? [`held     ${sinceText(one, nowMs)}`, `token    ${one.fencingToken ?? '-'}`] : [];
   const rows = [
     `znode    ${printable(one.path)}`,
-    `session  ${one.sessionId ?? 'none'}`,
+    `session  ${one.sessionId ?? `none, so it never goes by itself. ${printable(unownedAdvice(one.path))}`}`,
     `queued   ${one.queuedAt} (${ageText(nowMs - Date.parse(one.queuedAt))} ago)`,
     ...held,
     `data     ${printable(one.data) || '(none)'}`,
