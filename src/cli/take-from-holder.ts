@@ -7,6 +7,7 @@ import type { connectionOptions } from './connection.js';
 import { exitCodes } from './exit-code.js';
 import { holderOf, ownerOf, type Meant } from './holder-of.js';
 import type { Io } from './io.js';
+import { besideText } from './observe/beside-text.js';
 import { openBoard, readBoard, type OpenBoard } from './observe/open-board.js';
 import { printable, printableJson } from '../support/printable.js';
 import { unlessUnanswered } from './observe/unanswered.js';
@@ -64,8 +65,7 @@ function withHolder(
     }
     if (args.options.json) io.stdout.write(`${printableJson({ path, znode, done })}\n`);
     else if (znode !== undefined) io.stdout.write(`${done} ${printable(znode)}\n`);
-    if (znode === undefined && !board.locks.has(path) && board.locks.size > 0)
-      io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);
+    if (znode === undefined && !board.locks.has(path)) io.stderr.write(besideText(board, path));
     return exitCodes.success;
   });
 }

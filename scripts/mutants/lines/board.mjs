@@ -172,4 +172,25 @@ export const mutants = [
     replace: 'return text.replace(unprintable, (character) => character);',
     tests: tests('unit/board/printable', 'has no control character'),
   },
+  {
+    name: 'zklock status calls a lock of an unknown kind free',
+    file: 'src/cli/observe/list-locks.ts',
+    find: "otherCount > 0 && board.locks.size === 0 ? 'unknown' : 'free'",
+    replace: "'free'",
+    tests: tests('behaviour/operator/ls-status', 'never call a lock free that may be'),
+  },
+  {
+    name: 'a participant of another kind of lock is shown as a waiter',
+    file: 'src/board/lock-view.ts',
+    find: 'all.filter(({ name }) => participantsOf[kind].has(name.is))',
+    replace: 'all',
+    tests: tests('behaviour/operator/ls-status', 'count the znodes that are no participants'),
+  },
+  {
+    name: 'the own znodes of a semaphore are counted as other ones',
+    file: 'src/board/lock-view.ts',
+    find: 'othersIn(directories.get(path), directories) - 2 +',
+    replace: 'othersIn(directories.get(path), directories) +',
+    tests: tests('behaviour/operator/ls-status', 'count no znode of a semaphore'),
+  },
 ];

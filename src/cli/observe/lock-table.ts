@@ -52,10 +52,17 @@ export function tableText(rows: readonly LockRow[]): string {
 
 /** Everything about one lock. */
 export function statusText(lock: LockJson, nowMs: number): string {
-  const lines = [`${printable(lock.path)}: ${lock.kind}, ${lock.state}, ${lock.waiterCount} waiting`];
+  const lines = [
+    `${printable(lock.path)}: ${lock.kind}, ${lock.state}, ${lock.waiterCount} waiting${othersText(lock.otherCount)}`,
+  ];
   for (const holder of lock.holders) lines.push(...participantLines('holder', holder, nowMs));
   for (const waiter of lock.waiters) lines.push(...participantLines(`waiter ${waiter.position}`, waiter, nowMs));
   return `${lines.join('\n')}\n`;
+}
+
+/** The znodes that are no participants. Empty if there are none. */
+export function othersText(count: number): string {
+  return count === 0 ? '' : `, ${count} other ${count === 1 ? 'znode' : 'znodes'}`;
 }
 
 /** One line for a log. */

@@ -10,6 +10,8 @@ export function detailsOf(lock, model) {
   list.append(...lock.waiters.map((one) => participant(one, lock, model)));
   cell.append(list);
   const hidden = lock.holderCount + lock.waiterCount - lock.holders.length - lock.waiters.length;
+  if (lock.otherCount > 0)
+    cell.append(element('p', 'others', `${lock.otherCount} other znodes are no participants of this lock.`));
   const link = element('a', '', hidden > 0 ? `JSON with ${hidden} more` : 'JSON');
   link.href = `api/locks?path=${encodeURIComponent(lock.path)}`;
   cell.append(link);
