@@ -193,4 +193,11 @@ export const mutants = [
     replace: 'othersIn(directories.get(path), directories) +',
     tests: tests('behaviour/operator/ls-status', 'count no znode of a semaphore'),
   },
+  {
+    name: 'the JSON of a lock has a field that no page describes',
+    file: 'src/board/lock-json.ts',
+    find: 'otherCount: others,',
+    replace: 'otherCount: others, others,',
+    tests: tests('behaviour/operator/json-docs', 'every field of ls and status'),
+  },
 ];
