@@ -2,7 +2,7 @@ import type { LockHost } from '../client/lock-host.js';
 import { Listeners } from '../support/listeners.js';
 import { eventsBetween, holdersOf, type BoardEvent, type Holders } from './board-event.js';
 import { Departures } from './departures.js';
-import { lockAt, locksTouchedBy, noteGrants, type LockView } from './lock-view.js';
+import { lockAt, locksTouchedBy, noteGrants, othersIn, type LockView } from './lock-view.js';
 import type { ParticipantZnode } from './participant-znode.js';
 import { ZnodeTree, type Directory, type TreeListener } from './znode-tree.js';
 
@@ -58,6 +58,15 @@ export class LockBoard implements TreeListener {
   /** The paths that the servers refused to show, and their errors. */
   get unreadable(): ReadonlyMap<string, unknown> {
     return this.#tree.unreadable;
+  }
+
+  /** The number of children that are no participants of any lock. */
+  othersAt(path: string): number {
+    return othersIn(this.#tree.directories.get(path), this.#tree.directories);
+  }
+
+  hasChildren(path: string): boolean {
+    return this.#tree.directories.get(path)?.hasChildren === true;
   }
 
   /** True if one recursive watch covers all locks. */

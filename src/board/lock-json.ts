@@ -7,13 +7,18 @@ import type { ParticipantZnode } from './participant-znode.js';
 export interface LockJson {
   readonly path: string;
   readonly kind: BoardLockKind;
-  /** `idle`: held by a sticky lock that no caller uses now. Another client that asks gets it at once. */
-  readonly state: 'free' | 'held' | 'idle';
+  /**
+   * `idle`: held by a sticky lock that no caller uses now. Another client that asks gets it at once. `unknown`: no
+   * participant, but other znodes, which may be a lock of a kind that is not known here.
+   */
+  readonly state: 'free' | 'held' | 'idle' | 'unknown';
   readonly holders: readonly ParticipantJson[];
   /** The next one first. Cut at the limit that the caller has set. */
   readonly waiters: readonly ParticipantJson[];
   readonly holderCount: number;
   readonly waiterCount: number;
+  /** The number of other children of its znode, which are no participants of this kind of lock. */
+  readonly otherCount: number;
 }
 
 /** A holder or a waiter in JSON. */
@@ -69,7 +74,7 @@ export interface ActorJson {
 
 /** @param most how many holders and how many waiters to show; their numbers count all */
 export function lockJson(view: LockView, most = Infinity): LockJson {
-  const { path, kind, holders, waiters } = view;
+  const { path, kind, holders, waiters, others } = view;
   return {
     path,
     kind,
@@ -78,6 +83,7 @@ export function lockJson(view: LockView, most = Infinity): LockJson {
     waiters: waiters.slice(0, most).map((znode, index) => participantJson(znode, index + 1, view)),
     holderCount: holders.length,
     waiterCount: waiters.length,
+    otherCount: others,
   };
 }
 
@@ -91,8 +97,9 @@ export function stateJson({ state, unreadable }: Pick<LockBoard, 'state' | 'unre
   return { is: state.is, since: state.is === 'cut-off' ? isoOf(state.sinceMs) : null };
 }
 
-function stateOf({ holders }: LockView): LockJson['state'] {
-  if (holders.length === 0) return 'free';
+function stateOf({ kind, holders, others }: LockView): LockJson['state'] {
+  // The permits of a semaphore are held beside any other znodes.
+  if (holders.length === 0) return others > 0 && kind !== 'semaphore' ? 'unknown' : 'free';
   return holders.every(({ content }) => content?.isIdle) ? 'idle' : 'held';
 }
 

@@ -14,6 +14,8 @@ export interface LockView {
   readonly holders: readonly ParticipantZnode[];
   /** The next one first. */
   readonly waiters: readonly ParticipantZnode[];
+  /** The number of other children, which are no participants of this kind of lock. */
+  readonly others: number;
   /** The fencing token of the holders of a lock with weights. Of other locks, it is each holder's czxid. */
   readonly claimToken: bigint | undefined;
 }
@@ -36,12 +38,21 @@ export function lockAt(
   const semaphore = semaphoreAt(path, directories);
   if (semaphore) return semaphore;
   if (isPartOfSemaphore(path, directories)) return undefined;
-  const queue = sorted(directory, directories);
-  const kind = kindOf(queue) ?? known;
+  const all = sorted(directory, directories);
+  const kind = kindOf(all) ?? known;
   if (kind === undefined) return undefined;
-  if (kind === 'weighted') return weighted(path, directory, queue);
+  const queue = all.filter(({ name }) => participantsOf[kind].has(name.is));
+  const others = othersIn(directory, directories) + all.length - queue.length;
+  if (kind === 'weighted') return { ...weighted(path, directory, queue), others };
   const holders = kind === 'read-write' ? readersOrWriter(queue) : queue.slice(0, 1);
-  return { path, kind, holders, waiters: queue.slice(holders.length), claimToken: undefined };
+  return { path, kind, holders, waiters: queue.slice(holders.length), others, claimToken: undefined };
+}
+
+/** The number of children that are no participants of any lock: znodes of another program, or locks themselves. */
+export function othersIn(directory: Directory | undefined, directories: ReadonlyMap<string, Directory>): number {
+  if (!directory) return 0;
+  const named = [...directory.participants.values()];
+  return directory.subdirectories.size + named.filter(({ path }) => directories.get(path)?.hasChildren).length;
 }
 
 /** The paths of the locks that a change of this directory may change. */
@@ -65,6 +76,9 @@ function semaphoreAt(path: string, directories: ReadonlyMap<string, Directory>):
     kind: 'semaphore',
     holders: permits.slice(0, permits.length - awaited(permits, waiters[0])),
     waiters,
+    // Without `leases` and `locks` themselves.
+    others:
+      othersIn(directories.get(path), directories) - 2 + othersIn(leases, directories) + othersIn(locks, directories),
     claimToken: undefined,
   };
 }
@@ -110,6 +124,15 @@ const kinds: readonly (readonly [ParticipantKind, BoardLockKind])[] = [
   ['lease', 'semaphore'],
 ];
 
+/** Kazoo's write lock is named as its plain lock is. */
+const participantsOf: Readonly<Record<BoardLockKind, ReadonlySet<ParticipantKind>>> = {
+  weighted: new Set(['weighted']),
+  'read-write': new Set(['write', 'read', 'lock']),
+  election: new Set(['latch']),
+  mutex: new Set(['lock']),
+  semaphore: new Set(['lease']),
+};
+
 function kindOf(queue: readonly ParticipantZnode[]): BoardLockKind | undefined {
   const present = new Set(queue.map(({ name }) => name.is));
   return kinds.find(([is]) => present.has(is))?.[1];
@@ -145,7 +168,7 @@ function readersOrWriter(queue: readonly ParticipantZnode[]): ParticipantZnode[]
 }
 
 /** The names do not show the holder of a lock with weights. The data of the lock's znode do. */
-function weighted(path: string, { claim }: Directory, queue: readonly ParticipantZnode[]): LockView {
+function weighted(path: string, { claim }: Directory, queue: readonly ParticipantZnode[]): Omit<LockView, 'others'> {
   const byName = new Map(queue.map((znode) => [znode.path.slice(path.length).replace('/', ''), znode]));
   const children = [...byName.keys()].map((name) => weightedChild(name)).filter((child) => child !== undefined);
   const decoded = claim && decodeClaim(claim.data);

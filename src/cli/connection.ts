@@ -20,6 +20,7 @@ export const connectionOptions = {
     kind: 'seconds',
     value: 'SECS',
     minMs: 1,
+    maxMs: 2 ** 31 - 1,
     summary: 'the session timeout to ask the servers for; 30 by default',
   },
   'connect-timeout': {

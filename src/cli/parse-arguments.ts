@@ -15,16 +15,19 @@ export function parseArguments(verb: Verb, words: readonly string[]): Arguments 
   for (const token of tokens)
     if (token.kind === 'positional') (token.index < terminator ? before : after).push(token.value);
   const operands = verb.command === undefined ? [...before, ...after] : before;
+  // First the options, because a value that was forgotten has taken the place of an operand.
+  const options = Object.fromEntries(
+    Object.entries(verb.options).map(([name, option]) => [name, valueOf(name, option, values[name])]),
+  );
   checkOperands(verb, operands);
   return {
-    options: Object.fromEntries(
-      Object.entries(verb.options).map(([name, option]) => [name, valueOf(name, option, values[name])]),
-    ),
+    options,
     operands,
     command: verb.command === undefined ? [] : after,
   };
 }
 
+/** Node.js does not name the value that it refuses, nor what is accepted, so each option is judged here. */
 function tokensOf(verb: Verb, words: readonly string[]) {
   const options = Object.fromEntries(
     Object.entries(verb.options).map(([name, { kind, short }]) => [
@@ -32,20 +35,34 @@ function tokensOf(verb: Verb, words: readonly string[]) {
       { type: kind === 'flag' ? ('boolean' as const) : ('string' as const), ...(short === undefined ? {} : { short }) },
     ]),
   );
-  try {
-    return parseArgs({ args: [...words], options, allowPositionals: true, tokens: true });
-  } catch (error) {
-    throw new UsageError(adviceOn(verb, (error as Error).message));
-  }
+  const parsed = parseArgs({ args: [...words], options, allowPositionals: true, strict: false, tokens: true });
+  for (const token of parsed.tokens) if (token.kind === 'option') checkOption(verb, token);
+  return parsed;
 }
 
-/** Node's text for an unknown option goes on with advice for operands, which is wrong for a misspelt option. */
-function adviceOn(verb: Verb, message: string): string {
-  const text = message.split(/\. To specify |\n/, 1)[0] ?? message;
-  if (!text.startsWith('Unknown option')) return text;
-  return `${text}. The options of ${verb.name} are ${Object.keys(verb.options)
-    .map((name) => `--${name}`)
-    .join(', ')}`;
+interface GivenOption {
+  readonly name: string;
+  /** As it was written: `-w` or `--wait`. */
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  /** True if the value was written into the same word, as in `--wait=5`. */
+  readonly inlineValue?: boolean | undefined;
+}
+
+function checkOption(verb: Verb, { name, rawName, value, inlineValue }: GivenOption): void {
+  const option = Object.hasOwn(verb.options, name) ? verb.options[name] : undefined;
+  if (!option) {
+    const known = Object.keys(verb.options).map((each) => `--${each}`);
+    throw new UsageError(`Unknown option '${rawName}'. The options of ${verb.name} are ${known.join(', ')}`);
+  }
+  if (option.kind === 'flag') {
+    if (value !== undefined) throw new UsageError(`Expected --${name} to have no value, got ${JSON.stringify(value)}`);
+    return;
+  }
+  if (value === undefined) throw new UsageError(`Expected --${name} to be ${acceptedBy(option)}, got nothing`);
+  // The value was forgotten, and the next option was taken for it.
+  if (option.kind === 'text' && !option.choices && inlineValue !== true && /^-./.test(value))
+    throw new UsageError(`${expected(name, acceptedBy(option), value)}. If it is no option, write --${name}=${value}`);
 }
 
 function checkOperands(verb: Verb, given: readonly string[]): void {
@@ -58,48 +75,45 @@ function checkOperands(verb: Verb, given: readonly string[]): void {
     );
   for (const [index, { name, choices }] of verb.operands.entries()) {
     const word = given[index];
-    if (word !== undefined && choices && !choices.includes(word)) throw new UsageError(oneOf(name, choices, word));
+    if (word !== undefined && choices && !choices.includes(word))
+      throw new UsageError(`Expected ${name} to be one of ${choices.join(', ')}, got ${JSON.stringify(word)}`);
   }
 }
 
 function valueOf(name: string, option: OptionDescription, value: string | boolean | undefined) {
   if (option.kind === 'flag') return value === true;
   if (typeof value !== 'string') return undefined;
-  switch (option.kind) {
-    case 'text':
-      if (option.choices && !option.choices.includes(value))
-        throw new UsageError(oneOf(`--${name}`, option.choices, value));
-      return value;
-    case 'seconds':
-      return millisecondsOf(name, value, option.minMs ?? 0);
-    case 'integer':
-      return integerOf(name, value, option);
-  }
+  const read = readAs(option, value);
+  if (read === undefined) throw new UsageError(expected(name, acceptedBy(option), value));
+  return read;
 }
 
-/** Digits only: `Number` would also take an empty text, a hexadecimal number, or `1e3`. */
-function millisecondsOf(name: string, value: string, minMs: number): number {
-  const ms = /^(\d+\.?\d*|\.\d+)$/.test(value) ? Number(value) * 1_000 : NaN;
-  if (!Number.isFinite(ms) || ms < minMs)
-    throw new UsageError(expected(name, `a number of seconds ≥ ${minMs / 1_000}, such as 2.5`, value));
-  return ms;
+type OptionWithValue = Exclude<OptionDescription, { readonly kind: 'flag' }>;
+
+/** Undefined for a value that is not accepted. Digits only: `Number` also takes an empty text, a hexadecimal number, or `1e3`. */
+function readAs(option: OptionWithValue, value: string): string | number | undefined {
+  if (option.kind === 'text') return option.choices?.includes(value) === false ? undefined : value;
+  const isSeconds = option.kind === 'seconds';
+  if (!(isSeconds ? /^(\d+\.?\d*|\.\d+)$/ : /^\d+$/).test(value)) return undefined;
+  const number = isSeconds ? Number(value) * 1_000 : Number(value);
+  const { min, max } = boundsOf(option);
+  return number >= min && number <= max ? number : undefined;
 }
 
-function integerOf(
-  name: string,
-  value: string,
-  { min, max = Infinity }: { readonly min: number; readonly max?: number },
-): number {
-  const number = /^\d+$/.test(value) ? Number(value) : NaN;
-  if (!Number.isSafeInteger(number) || number < min || number > max)
-    throw new UsageError(
-      expected(name, max === Infinity ? `a whole number ≥ ${min}` : `a whole number from ${min} to ${max}`, value),
-    );
-  return number;
+/** The bounds of seconds are in milliseconds. */
+function boundsOf(option: Exclude<OptionWithValue, { readonly kind: 'text' }>) {
+  return option.kind === 'seconds'
+    ? { min: option.minMs ?? 0, max: option.maxMs ?? Number.MAX_VALUE }
+    : { min: option.min, max: option.max ?? Number.MAX_SAFE_INTEGER };
 }
 
-function oneOf(what: string, choices: readonly string[], value: string): string {
-  return `Expected ${what} to be one of ${choices.join(', ')}, got ${JSON.stringify(value)}`;
+function acceptedBy(option: OptionWithValue): string {
+  if (option.kind === 'text') return option.choices ? `one of ${option.choices.join(', ')}` : option.value;
+  const { min, max } = boundsOf(option);
+  if (option.kind === 'integer')
+    return max === Number.MAX_SAFE_INTEGER ? `a whole number ≥ ${min}` : `a whole number from ${min} to ${max}`;
+  const range = max === Number.MAX_VALUE ? `≥ ${min / 1_000}` : `from ${min / 1_000} to ${max / 1_000}`;
+  return `a number of seconds ${range}, such as 2.5`;
 }
 
 function expected(name: string, accepted: string, value: string): string {

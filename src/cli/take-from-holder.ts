@@ -2,10 +2,12 @@ import type { LockClient } from '../client/lock-client.js';
 import { lockPath } from '../zookeeper/path.js';
 import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { phantomAmong, phantomText } from '../internals/phantoms.js';
+import { unownedText } from '../internals/unowned.js';
 import type { connectionOptions } from './connection.js';
 import { exitCodes } from './exit-code.js';
-import { holderOf, isOwned } from './holder-of.js';
+import { holderOf, ownerOf, type Meant } from './holder-of.js';
 import type { Io } from './io.js';
+import { besideText } from './observe/beside-text.js';
 import { openBoard, readBoard, type OpenBoard } from './observe/open-board.js';
 import { printable, printableJson } from '../support/printable.js';
 import { unlessUnanswered } from './observe/unanswered.js';
@@ -44,24 +46,26 @@ function withHolder(
   return unlessUnanswered(io, async () => {
     await using open = await openBoard(args, path, io);
     const { client, board } = open;
-    const znode = await holderOf(client.host, board, path);
+    const holder = await holderOf(client.host, board, path);
+    const znode = holder?.path;
     const again = await holderInSecondRead(args, open, path);
     // Unless the lock has passed on between the reads.
-    if (znode !== undefined && again !== undefined && again !== znode && (await isOwned(client.host, znode))) {
+    if (holder && again && again.path !== holder.path && (await ownerOf(client.host, holder.path)) !== undefined) {
       io.stderr.write(`nothing done: two reads of ${printable(path)} show different holders. Run the command again\n`);
       return exitCodes.failed;
     }
-    const done = znode === undefined ? 'free' : await act(client, znode).catch(unlessGone);
+    const isOwned = holder?.isOwned !== false;
+    const done = znode === undefined || !isOwned ? 'free' : await act(client, znode).catch(unlessGone);
     const phantom = done === 'released' && znode !== undefined ? await phantomAt(client, znode) : undefined;
-    if (phantom !== undefined) {
+    const why = holder && !isOwned ? unownedText(holder.path) : phantom;
+    if (why !== undefined) {
       if (args.options.json) io.stdout.write(`${printableJson({ path, znode, done: 'nothing' })}\n`);
-      io.stderr.write(`nothing to release: ${printable(phantom)}\n`);
+      io.stderr.write(`nothing to release: ${printable(why)}\n`);
       return exitCodes.failed;
     }
     if (args.options.json) io.stdout.write(`${printableJson({ path, znode, done })}\n`);
     else if (znode !== undefined) io.stdout.write(`${done} ${printable(znode)}\n`);
-    if (znode === undefined && !board.locks.has(path) && board.locks.size > 0)
-      io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);
+    if (znode === undefined && !board.locks.has(path)) io.stderr.write(besideText(board, path));
     return exitCodes.success;
   });
 }
@@ -71,7 +75,7 @@ async function holderInSecondRead(
   args: Arguments<AskOptions>,
   { client }: OpenBoard,
   path: string,
-): Promise<string | undefined> {
+): Promise<Meant | undefined> {
   const board = await readBoard(args, path, client);
   try {
     return await holderOf(client.host, board, path);

@@ -5,7 +5,7 @@ export type OptionDescription =
   | (OptionBase & { readonly kind: 'flag' })
   | (OptionBase & WithValue & { readonly kind: 'text'; readonly choices?: readonly string[] })
   /** A number of seconds ≥ 0, such as 0.5. Its value is in milliseconds. */
-  | (OptionBase & WithValue & { readonly kind: 'seconds'; readonly minMs?: number })
+  | (OptionBase & WithValue & { readonly kind: 'seconds'; readonly minMs?: number; readonly maxMs?: number })
   | (OptionBase & WithValue & { readonly kind: 'integer'; readonly min: number; readonly max?: number });
 
 interface OptionBase {

@@ -30,7 +30,7 @@ export type BackgroundEvent =
        * nothing was held, and the servers came back with older data than the session had seen, so that they would never
        * have answered it. `auth-failed`: the servers refused the credentials.
        */
-      readonly why: 'expired' | 'lost' | 'replaced' | 'auth-failed';
+      readonly why: 'expired' | 'lost' | 'replaced' | 'given-up' | 'auth-failed';
     }
   | {
       /**

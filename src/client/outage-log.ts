@@ -201,6 +201,7 @@ interface Outage {
 }
 
 const endTexts: Readonly<Record<Exclude<SessionEnd, 'closed' | 'lost' | 'auth-failed'>, string>> = {
+  'given-up': 'it may own a znode that this client cannot find, and holds nothing',
   expired: 'the servers say that it has expired',
   replaced: 'the servers came back with older data, and do not know the session',
 };

@@ -3,6 +3,7 @@ import type { Deadline } from '../support/deadline.js';
 import { Listeners } from '../support/listeners.js';
 import { inNoContext } from '../support/no-context.js';
 import { roundDelayMs } from '../zookeeper/host-history.js';
+import { livesOn } from '../zookeeper/life.js';
 import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
 import type { SessionEnd, SessionOwner } from '../zookeeper/session-owner.js';
 import type { Session } from '../zookeeper/session.js';
@@ -139,7 +140,7 @@ export class SessionKeeper {
   }
 
   #ended(session: Session, why: SessionEnd, lost: number): void {
-    if (why === 'lost' || why === 'replaced') this.#lost.add(session);
+    if (livesOn.has(why)) this.#lost.add(session);
     this.#report.ended(session, why);
     if (this.isClosing || why === 'closed' || (why === 'auth-failed' && !this.#report.wasConnected)) return;
     this.#successor.answered();

@@ -75,9 +75,17 @@ export interface SessionMessage {
    * `client.close()`. Of an `outage`: `reconnected`, or `session-ended`.
    */
   readonly outcome:
-    'expired' | 'lost' | 'replaced' | 'auth-failed' | 'closed' | 'reconnected' | 'session-ended' | undefined;
+    | 'expired'
+    | 'lost'
+    | 'replaced'
+    | 'given-up'
+    | 'auth-failed'
+    | 'closed'
+    | 'reconnected'
+    | 'session-ended'
+    | undefined;
   /** The end of the session, for an outage during which the session ended. */
-  readonly reason: 'expired' | 'lost' | 'replaced' | 'auth-failed' | 'closed' | undefined;
+  readonly reason: 'expired' | 'lost' | 'replaced' | 'given-up' | 'auth-failed' | 'closed' | undefined;
   /** Milliseconds from the start to the end; undefined until the end. */
   readonly durationMs: number | undefined;
   /** The error that ended the connection, for an outage. */

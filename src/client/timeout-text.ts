@@ -24,7 +24,7 @@ export type TimeoutReason =
 export interface KnownHolder {
   /** The path of its znode, below the client's chroot. */
   readonly path: string;
-  /** Its ZooKeeper session, written as in the servers' logs. */
+  /** Its ZooKeeper session, written as in the servers' logs. `0x0`: no session owns its znode, which never goes by itself. */
   readonly sessionId: string;
   /**
    * Its host name if the holder wrote it with `data: 'owner'`, else its address. Undefined if its znode contains
@@ -134,10 +134,17 @@ function contentionText({ holder, position, ownHolds = 0, leases }: KnownAtTimeo
     if (leases && ownHolds > 0) parts.unshift(`this process has ${ownHolds} of ${leases.limit} leases`);
     if (holder) parts.push(`the lock is held by ${holderText(holder)}`);
   }
-  return `${parts.join('; ')}. Wait longer, or find the holder with participants()`;
+  return `${parts.join('; ')}. ${holder && isUnowned(holder) ? 'Delete that znode if no program needs it' : 'Wait longer, or find the holder with participants()'}`;
 }
 
-function holderText({ host, pid, sessionId, queuedSince }: KnownHolder): string {
+/** The znode of a holder that no session owns. */
+function isUnowned({ sessionId }: KnownHolder): boolean {
+  return sessionId === '0x0';
+}
+
+function holderText(holder: KnownHolder): string {
+  const { path, host, pid, sessionId, queuedSince } = holder;
+  if (isUnowned(holder)) return `the znode ${path}, which no session owns, so it never goes by itself`;
   const who =
     host === undefined
       ? `session ${sessionId}`

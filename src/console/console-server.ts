@@ -19,7 +19,11 @@ export interface ConsoleOptions {
   readonly port: number;
   /** True to let the page ask for locks and take locks. */
   readonly allowRevoke: boolean;
-  /** How long a connection may take no byte of an answer, in milliseconds. @default 10000 */
+  /**
+   * How long a connection may take to send its request, and how long it may take no byte of an answer, in milliseconds.
+   *
+   * @default 10000
+   */
   readonly stalledMs?: number;
 }
 
@@ -54,7 +58,13 @@ export class ConsoleServer implements AsyncDisposable {
     this.#stalledMs = options.stalledMs ?? 10_000;
     this.#stream = new EventStream(board, allowRevoke, this.#stalledMs);
     this.#control = new Control(client, board, token);
-    this.#server = createServer((request, response) => {
+    // Else a connection that sends nothing keeps its place for up to 90 s.
+    const limits = {
+      headersTimeout: this.#stalledMs,
+      requestTimeout: this.#stalledMs,
+      connectionsCheckingInterval: this.#stalledMs / 10,
+    };
+    this.#server = createServer(limits, (request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
         response.destroy(error instanceof Error ? error : undefined);
       });

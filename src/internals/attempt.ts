@@ -176,12 +176,15 @@ export class Attempt {
     return this.#predecessors.wait(before, waiter);
   }
 
-  /** For a waiter behind two znodes or more, because all of them may be phantoms. */
-  #seekFar({ predecessor, before, position }: ZnodesBefore, waiter: WaiterToWake): (() => void) | undefined {
-    if (position === undefined || position < 2) return undefined;
+  /** For a waiter that is not next, because all znodes before it may be phantoms. */
+  #seekFar(
+    { predecessor, before, position, rank = position }: Waiting,
+    waiter: WaiterToWake,
+  ): (() => void) | undefined {
+    if (rank === undefined || (position !== undefined && position < 2)) return undefined;
     const { session, tools } = this.#node;
     const paths = before === undefined ? [predecessor] : [before, predecessor];
-    return seekPhantomsFar(session, tools, paths, position, () => waiter.wake('recheck'));
+    return seekPhantomsFar(session, tools, paths, rank, () => waiter.wake('recheck'));
   }
 
   #endLookAhead(): void {
@@ -343,7 +346,7 @@ export class Attempt {
     return this.#predecessors?.isContradictedBy(names.map((name) => join(this.#queue.path, name))) ?? false;
   }
 
-  #waiting({ position, watch, isNext, isAdjacent, before, lockData, children }: Queued): Waiting {
+  #waiting({ position, rank, watch, isNext, isAdjacent, before, lockData, children }: Queued): Waiting {
     const path = join(this.#queue.path, watch);
     // Reuses the string that the predecessor's node holds, because ten thousand waiters would otherwise hold ten
     // thousand copies.
@@ -357,7 +360,8 @@ export class Attempt {
     } as const;
     if (before !== undefined && !local && waiting.isAdjacent)
       return { ...waiting, before: join(this.#queue.path, before) };
-    return lockData === undefined && children === undefined ? waiting : { ...waiting, lockData, children };
+    const isPlain = rank === undefined && lockData === undefined && children === undefined;
+    return isPlain ? waiting : { ...waiting, rank, lockData, children };
   }
 
   async #grant(fencingToken = this.#node.czxid): Promise<Step> {
@@ -426,6 +430,7 @@ export interface Waiting extends ZnodesBefore {
   /** True if the znode may be granted as soon as its predecessor is gone. */
   readonly isNext: boolean;
   /** See {@link Queued}. */
+  readonly rank?: number | undefined;
   readonly lockData?: bigint | undefined;
   readonly children?: readonly string[] | undefined;
 }

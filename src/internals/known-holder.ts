@@ -1,10 +1,10 @@
+import { isIP } from 'node:net';
 import { hostName } from './local-address.js';
 import type { Holding } from '../zookeeper/holding.js';
 import { sessionName, type Session } from '../zookeeper/session.js';
 import type { Watched } from '../zookeeper/watches.js';
 import { withoutMark } from './idle-mark.js';
 import { ownerIn } from './lock-owner.js';
-import { markIn } from './mark.js';
 import type { KnownHolder } from '../client/timeout-text.js';
 
 /** The owner of a znode, as a waiter read it in order to watch the znode. */
@@ -81,10 +81,10 @@ function whoSays(data: Buffer): SeenHolder['said'] {
   const said = withoutMark(data);
   const owner = ownerIn(said, '');
   if (owner) return { host: owner.host, pid: owner.pid };
-  const isName = said.length <= longestHost && markIn(said) === undefined;
-  const text = isName ? said.toString('latin1') : '';
-  return { host: /^[\w.:%-]+$/.test(text) ? text : undefined, pid: undefined };
+  // Other text is the application's own, also where it looks like the name of a host.
+  const text = said.length <= longestAddress ? said.toString('latin1') : '';
+  return { host: isIP(text) === 0 ? undefined : text, pid: undefined };
 }
 
-/** A host name has at most 253 characters. */
-const longestHost = 253;
+/** An address of IPv6 with the name of an interface. */
+const longestAddress = 80;

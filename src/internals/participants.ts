@@ -17,7 +17,10 @@ export interface Participant {
   readonly path: string;
   /** Its place in the order in which the server created the znodes. */
   readonly sequence: number;
-  /** Its ZooKeeper session, written as in the servers' logs: `0x100000a2b3c0001`. */
+  /**
+   * Its ZooKeeper session, written as in the servers' logs: `0x100000a2b3c0001`. `0x0`: no session owns the znode, so it
+   * keeps its place until somebody deletes it.
+   */
   readonly sessionId: string;
   /**
    * The data that it wrote into its znode: by default the host's address. If `revoke` or `forceRelease` has overwritten

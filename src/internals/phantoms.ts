@@ -3,12 +3,14 @@ import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { check, exists } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
+import { unownedText } from './unowned.js';
 
 /**
  * Asks the quorum, after each session timeout of waiting, whether the znodes that a waiter waits for exist. A follower
  * that has lost transactions goes on showing a znode that all other servers have deleted (ZOOKEEPER-4837,
  * ZOOKEEPER-5010), and its waiters would wait without a word. A znode that only this server shows makes the session
- * attach to another server, which reports the deletion.
+ * attach to another server, which reports the deletion. A znode that no session owns is told: it is never deleted by the
+ * servers, and its waiters would wait without a word as well.
  *
  * @param paths the znodes, at most a hundred of which are asked for
  * @param recheck called at another server, or if this server does not show the znode either and has not told its deletion
@@ -28,7 +30,7 @@ export function seekPhantoms(
  * nobody else asks. It asks so rarely that a long queue stays cheap: all its waiters together ask a few times in ten
  * session timeouts.
  *
- * @param position the number of znodes before the waiter
+ * @param position the number of znodes before the waiter, or before it and of its weight
  */
 export function seekPhantomsFar(
   session: Session,
@@ -74,7 +76,7 @@ class PhantomSeeker {
   add(paths: readonly string[], recheck: () => void, tools: PhantomTools): () => void {
     const dueAt = tools.clock.now() + this.#session.timeoutMs;
     for (const path of paths) {
-      const place = this.#places.get(path) ?? { path, dueAt, tools, waiters: new Set() };
+      const place = this.#places.get(path) ?? { path, dueAt, tools, waiters: new Set(), owner: 'unknown' };
       this.#places.set(path, place);
       place.waiters.add(recheck);
     }
@@ -111,6 +113,7 @@ class PhantomSeeker {
       this.#places.delete(place.path);
       this.#places.set(place.path, { ...place, dueAt: now + timeoutMs });
     }
+    for (const { path, owner } of due) if (owner === 'unknown') void this.#readOwner(path);
     let left = due.map(({ path }) => path);
     while (left.length > 0) {
       const found = await phantomAmong(this.#session, left).catch(unknownYet);
@@ -118,6 +121,17 @@ class PhantomSeeker {
       this.#found(found);
       left = left.slice(left.indexOf(found.path) + 1);
     }
+  }
+
+  /** Each znode is read once: its owner never changes. */
+  async #readOwner(path: string): Promise<void> {
+    const stat = await this.#session.find(exists(path)).catch(unknownYet);
+    const place = this.#places.get(path);
+    if (!stat || !place) return;
+    place.owner = 'known';
+    const { report } = place.tools;
+    if (stat.ephemeralOwner !== 0n || !this.#told.isNew(path)) return;
+    report.warn(`A lock is waited for that nobody can release: ${unownedText(report.onServers(path))}`, undefined);
   }
 
   #found({ is, path }: Missing): void {
@@ -158,6 +172,7 @@ interface Place {
   readonly dueAt: number;
   readonly tools: PhantomTools;
   readonly waiters: Set<() => void>;
+  owner: 'unknown' | 'known';
 }
 
 export interface PhantomTools {

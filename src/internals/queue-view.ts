@@ -85,6 +85,8 @@ export interface Queued {
   readonly is: 'waiting';
   /** The number of znodes before it; 1 is next. Undefined if only `positionOf` knows it, which costs more. */
   readonly position: number | undefined;
+  /** Where the position is not known: a number of this waiter, from 1, that few others of the queue have. */
+  readonly rank?: number | undefined;
   /** The name of the child that the znode waits for. */
   readonly watch: string;
   /** True if the znode may be granted as soon as that child is gone. */

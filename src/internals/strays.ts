@@ -76,13 +76,21 @@ async function search(session: Session, lost: Lost): Promise<void> {
   let found: readonly string[] | undefined;
   for (let tries = 0; await session.whenConnected(); tries += 1) {
     try {
-      found = await straysOf(session, lost, tries < triesOfAll);
+      const { strays, areAll } = await straysOf(session, lost, tries < triesOfAll);
+      found = strays;
       for (const path of found) {
         report.warn(
           `${path} was created by a request that asked for ${report.onServers(asked)}; deleting it`,
           undefined,
         );
         await session.request(absolute(remove(path))).catch(whenNoNode(undefined));
+      }
+      if (!areAll) {
+        report.warn(
+          `What a create of ${report.onServers(asked)} made may be anywhere, and the servers do not list a session's znodes; ending the session when it holds nothing`,
+          undefined,
+        );
+        session.giveUpWhenFree();
       }
       return;
     } catch (error) {
@@ -98,8 +106,11 @@ async function search(session: Session, lost: Lost): Promise<void> {
   }
 }
 
-/** The servers' paths of the znodes, read behind an answered quorum write. */
-async function straysOf(session: Session, lost: Lost, mayAskAll: boolean): Promise<string[]> {
+/**
+ * The servers' paths of the znodes, read behind an answered quorum write. `areAll` is false if one of them was not found
+ * and may stand anywhere.
+ */
+async function straysOf(session: Session, lost: Lost, mayAskAll: boolean): Promise<Found> {
   const [{ parent: below, tools }] = lost;
   const parent = tools.report.onServers(below);
   const { wasPostponed } = await session.request(checkServers());
@@ -114,16 +125,26 @@ async function straysOf(session: Session, lost: Lost, mayAskAll: boolean): Promi
       if (stat?.ephemeralOwner === session.id) strays.add(path);
     }
   const elsewhere = lost.filter(({ stands }) => stands === 'anywhere');
-  // Some servers do not know the request. Then only the lock's own znode is searched.
+  // Servers before 3.6 do not know the request.
   const asksAll = elsewhere.length > 0 && mayAskAll && session.isResumed;
-  const owned = asksAll ? await session.request(getEphemerals()).then(({ value }) => value, unlessLost) : [];
+  const owned = asksAll ? await session.request(getEphemerals()).then(({ value }) => value, unlessLost) : undefined;
+  if (owned === undefined) {
+    const isFound = (each: LostZnode): boolean =>
+      [...strays].some((path) => uuidIn(parent, path) === each.uuid || resembles(path, prefixOf(each)));
+    return { strays: [...strays], areAll: elsewhere.every(isFound) };
+  }
   for (const path of owned)
     for (const each of elsewhere) {
       const chrootLength = prefixOf(each).length - each.asked.length;
-      const isOthers = !isProtectedIn(parent, path) || each.isOfOther(path.slice(chrootLength));
+      const isOthers = uuidIn(parent, path) === undefined || each.isOfOther(path.slice(chrootLength));
       if (!isOthers || resembles(path, prefixOf(each))) strays.add(path);
     }
-  return [...strays];
+  return { strays: [...strays], areAll: true };
+}
+
+interface Found {
+  readonly strays: readonly string[];
+  readonly areAll: boolean;
 }
 
 /**
@@ -145,9 +166,10 @@ function isOneOf(uuids: ReadonlySet<string>, uuid: string | undefined): boolean 
   return uuid !== undefined && uuids.has(uuid);
 }
 
-function isProtectedIn(parent: string, path: string): boolean {
+/** The uuid in the name of a child of `parent`. */
+function uuidIn(parent: string, path: string): string | undefined {
   const start = join(parent, '');
-  return path.startsWith(start) && uuidOf(path.slice(start.length)) !== undefined;
+  return path.startsWith(start) ? uuidOf(path.slice(start.length)) : undefined;
 }
 
 const number = /^(?:-?\d{9,10})?$/;
@@ -155,7 +177,6 @@ const mostChanged = 4;
 /** A server that ends the connection at the request for all of a session's znodes is not asked a third time. */
 const triesOfAll = 2;
 
-function unlessLost(error: unknown): string[] {
+function unlessLost(error: unknown): undefined {
   if (isZooKeeperError(error, 'CONNECTION_LOSS')) throw error;
-  return [];
 }

@@ -36,7 +36,7 @@ export class MarkedNode {
     if (ephemeralOwner === 0n)
       throw new InvalidPathError(
         this.#path,
-        'no session owns this znode, so nobody holds a lock by it. Pass the path of a participant, such as (await mutex.participants())[0].path',
+        'no session owns this znode, so no process can release it. Pass the path of a participant, such as (await mutex.participants())[0].path',
       );
     return this.#write(deadline);
   }

@@ -79,7 +79,8 @@ class WeightedView implements QueueView {
       case 'waiting': {
         const { watch, watchesClaim } = standing;
         const isNext = watch === this.#queue.holder;
-        const queued = { is: 'waiting', position: undefined, watch, isNext, isAdjacent: false } as const;
+        const rank = this.#queue.rankOf(name);
+        const queued = { is: 'waiting', position: undefined, watch, isNext, isAdjacent: false, rank } as const;
         return watchesClaim ? { ...queued, lockData: this.#look.mzxid } : queued;
       }
     }

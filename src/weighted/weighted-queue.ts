@@ -15,6 +15,8 @@ export class WeightedQueue {
   readonly #overtakers: readonly number[];
   /** The waiter of the same weight right before each waiter. */
   readonly #predecessors = new Map<WeightedChild, WeightedChild>();
+  /** The number of each waiter among those of its weight, from 1. */
+  readonly #ranks = new Map<string, number>();
   readonly #heads: ReadonlyMap<number, Head>;
   readonly #next: WeightedChild | undefined;
   #order: ReadonlyMap<string, number> | undefined;
@@ -32,6 +34,7 @@ export class WeightedQueue {
     for (const child of this.#waiters) {
       const before = lastOf.get(child.weight);
       if (before) this.#predecessors.set(child, before);
+      this.#ranks.set(child.name, 1 + ((before && this.#ranks.get(before.name)) ?? 0));
       lastOf.set(child.weight, child);
     }
   }
@@ -58,6 +61,11 @@ export class WeightedQueue {
     // Each claim counts as an overtake, so it may make another waiter next while the watched child still exists.
     const { name: watch } = this.#heads.get(child.weight)?.blocker ?? this.#next ?? child;
     return { is: 'waiting', watch, watchesClaim: true };
+  }
+
+  /** The number of a waiter among those of its weight, from 1. */
+  rankOf(name: string): number | undefined {
+    return this.#ranks.get(name);
   }
 
   /** The claim that the child of this name writes when it is next. */

@@ -100,9 +100,12 @@ export function isOver({ state }: Life): boolean {
   return state.at === 'ended' || state.at === 'closing';
 }
 
+/** The ends that only this process knows. */
+export const livesOn: ReadonlySet<SessionEnd> = new Set(['lost', 'replaced', 'given-up']);
+
 /** True if the session was given up while the servers may still know it, and nothing needs its znodes any more. */
 export function isSettled({ state, holds }: Life): boolean {
-  return state.at === 'ended' && (state.why === 'lost' || state.why === 'replaced') && holds === 0;
+  return state.at === 'ended' && livesOn.has(state.why) && holds === 0;
 }
 
 /** True if a quorum write of the session was ever answered. Before that, the session has no deadline. */

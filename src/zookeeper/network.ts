@@ -50,7 +50,7 @@ export const systemNetwork: Network = {
     } catch (error) {
       return unusable(to, error);
     }
-    const dial = (address: string): net.Socket => socketTo(to, address, secure).setNoDelay();
+    const dial = (address: string): net.Socket => keepingErrors(socketTo(to, address, secure)).setNoDelay();
     return way && way.addresses.length > 1
       ? new AddressRace({ ...way, dial, isSecure: secure !== undefined, clock: systemClock })
       : dial(way?.addresses[0] ?? to.host);
@@ -67,6 +67,14 @@ function socketTo(to: Host, host: string, secure: ConnectionOptions | undefined)
   } catch (error) {
     return unusable(to, error);
   }
+}
+
+/**
+ * After the handshake, an alert of TLS is an error that does not destroy the socket, and that `errored` does not keep: TLS
+ * 1.3 sends there that a client certificate is refused.
+ */
+function keepingErrors(socket: net.Socket): net.Socket {
+  return socket.on('error', (error) => socket.destroy(error));
 }
 
 /** If the options cannot be used, the socket ends with a TlsError, as if the server could not be reached. */

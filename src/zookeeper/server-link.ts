@@ -29,8 +29,9 @@ export class ServerLink {
     link.on('data', (chunk) => this.guard(() => this.#receive(chunk)));
     link.on('drain', () => this.guard(() => this.#user.drained()));
     link.on('close', () => this.#closed());
-    // After the handshake, an alert of TLS is an error that does not destroy the socket, and that `errored` does not keep.
-    link.on('error', (error) => link.destroy(error));
+    link.on('error', () => {
+      // The event 'close' follows, and `errored` keeps the error.
+    });
   }
 
   /** False once the link has ended, or was told to end. */

@@ -22,5 +22,5 @@ export interface SessionOwner<Of> {
   warn?(message: string, error: unknown): void;
 }
 
-/** How a session has ended. */
-export type SessionEnd = 'expired' | 'lost' | 'replaced' | 'closed' | 'auth-failed';
+/** How a session has ended. `given-up`: it may own a znode that this client cannot find. */
+export type SessionEnd = 'expired' | 'lost' | 'replaced' | 'given-up' | 'closed' | 'auth-failed';

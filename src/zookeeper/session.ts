@@ -23,6 +23,7 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
   readonly #shell: SessionShell<Session>;
+  #isToEnd = false;
   readonly #holdings = new Set<Holding>();
   readonly watches = new SessionWatches(this);
   /** The acquires that wait to begin. */
@@ -176,7 +177,10 @@ export class Session {
 
   /** The hold was released, or the job that it belonged to has noticed its loss. */
   settle(holding: Holding): void {
-    if (this.#holdings.delete(holding) && this.#holdings.size === 0) this.#shell.feed({ is: 'freed' });
+    if (this.#holdings.delete(holding) && this.#holdings.size === 0) {
+      this.#shell.feed({ is: 'freed' });
+      if (this.#isToEnd) this.#giveUp();
+    }
     this.#shell.tellSettled();
   }
 
@@ -292,6 +296,19 @@ export class Session {
    */
   replace(): void {
     this.#shell.feed({ is: 'end', why: 'replaced' });
+  }
+
+  /**
+   * Ends the session as soon as it holds nothing: it may own a znode that this client cannot find, and that blocks a
+   * lock. Its waiters start over in the next session.
+   */
+  giveUpWhenFree(): void {
+    this.#isToEnd = true;
+    if (this.#holdings.size === 0) this.#giveUp();
+  }
+
+  #giveUp(): void {
+    if (!this.isEnded && this.state.at !== 'closing') this.#shell.feed({ is: 'end', why: 'given-up' });
   }
 
   /** Gives the session to another owner. */

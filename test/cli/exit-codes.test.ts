@@ -26,6 +26,14 @@ describe('the exit code of zklock run', function () {
     });
   }
 
+  it('is 127 beside the words of the shell alone, if the command is not found and the events are JSON', async () => {
+    const words = ['run', '--json', '--servers', lab.connectString, lab.path, '--', '/no/such/command'];
+    await using zklock = new Zklock(words);
+    expect([await zklock.ends(), zklock.stdout]).to.deep.equal([127, '']);
+    const others = zklock.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+    expect(others.join('\n')).to.match(/^\S+: .*\/no\/such\/command: .*$/);
+  });
+
   it('is 75, or that of -E, if the lock is not free; without a word with -n, with the holder’s name after -w', async () => {
     const hold = await lab.mutex.acquire({ data: 'owner' });
     const run = (...options: string[]) =>

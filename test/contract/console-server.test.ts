@@ -158,6 +158,21 @@ describe('the server of the web console', () => {
     expect((await ask(url)).headers).to.include({ connection: 'close' });
   });
 
+  for (const [what, said] of [
+    ['sends nothing', ''],
+    ['sends only a part of its request', 'GET / HTTP/1.1\r\nhost'],
+  ] as const)
+    it(`ends a connection that ${what}`, async () => {
+      const url = await start(false, 300);
+      const { hostname, port } = new URL(url);
+      const socket = connect({ host: hostname, port: Number(port) });
+      socket.on('error', () => undefined).resume();
+      const startedAt = performance.now();
+      socket.write(said);
+      await once(socket, 'close');
+      expect(performance.now() - startedAt).to.be.below(5_000);
+    });
+
   describe('with pages that follow the events', () => {
     const pages: Socket[] = [];
 

@@ -40,6 +40,19 @@ describe('the holder that a waiter has seen', () => {
     expect(knownHolder(session, '/a')).to.have.property('host', '10.0.0.1');
   });
 
+  it('has a host only where the data are an address: other text is the application’s own', () => {
+    for (const [text, host] of [
+      ['10.0.0.1', '10.0.0.1'],
+      ['fe80::1%eth0', 'fe80::1%eth0'],
+      ['nightly', undefined],
+      ['web-2.example', undefined],
+      ['1.2.3', undefined],
+    ] as const) {
+      rememberHolder(session, seenIn('/a/b', { data: Buffer.from(text), stat }));
+      expect(knownHolder(session, '/a')?.host, text).to.equal(host);
+    }
+  });
+
   it('has no time where the server has sent an invalid one: its text would throw in the timer that ends the wait', () => {
     rememberHolder(session, seenIn('/a/b', { data: Buffer.alloc(0), stat: { ...stat, createdAtMs: 2 ** 60 } }));
     expect(knownHolder(session, '/a')).to.have.property('queuedSince', undefined);

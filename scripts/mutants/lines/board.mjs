@@ -103,6 +103,13 @@ export const mutants = [
     tests: tests('contract/console-server', 'of pages that take no byte'),
   },
   {
+    name: 'the console keeps a connection that sends nothing',
+    file: 'src/console/console-server.ts',
+    find: 'createServer(limits, (request, response)',
+    replace: 'createServer({ requestTimeout: limits.requestTimeout }, (request, response)',
+    tests: tests('contract/console-server', 'a connection that sends nothing'),
+  },
+  {
     name: 'the console ends a page that has nothing to read',
     file: 'src/console/event-stream.ts',
     find: "this.#send(': \\n\\n')",
@@ -164,5 +171,33 @@ export const mutants = [
     find: 'return text.replace(unprintable, escaped);',
     replace: 'return text.replace(unprintable, (character) => character);',
     tests: tests('unit/board/printable', 'has no control character'),
+  },
+  {
+    name: 'zklock status calls a lock of an unknown kind free',
+    file: 'src/cli/observe/list-locks.ts',
+    find: "otherCount > 0 && board.locks.size === 0 ? 'unknown' : 'free'",
+    replace: "'free'",
+    tests: tests('behaviour/operator/ls-status', 'never call a lock free that may be'),
+  },
+  {
+    name: 'a participant of another kind of lock is shown as a waiter',
+    file: 'src/board/lock-view.ts',
+    find: 'all.filter(({ name }) => participantsOf[kind].has(name.is))',
+    replace: 'all',
+    tests: tests('behaviour/operator/ls-status', 'count the znodes that are no participants'),
+  },
+  {
+    name: 'the own znodes of a semaphore are counted as other ones',
+    file: 'src/board/lock-view.ts',
+    find: 'othersIn(directories.get(path), directories) - 2 +',
+    replace: 'othersIn(directories.get(path), directories) +',
+    tests: tests('behaviour/operator/ls-status', 'count no znode of a semaphore'),
+  },
+  {
+    name: 'the JSON of a lock has a field that no page describes',
+    file: 'src/board/lock-json.ts',
+    find: 'otherCount: others',
+    replace: 'others',
+    tests: tests('behaviour/operator/json-docs', 'every field of ls and status'),
   },
 ];

@@ -103,4 +103,32 @@ export const mutants = [
     replace: 'void this.#searchAll(parent)',
     tests: tests('behaviour/field/flipped-bit', 'by one list'),
   },
+  {
+    name: 'a session whose znode cannot be found goes on where servers do not list its znodes',
+    file: 'src/internals/strays.ts',
+    find: 'session.giveUpWhenFree();',
+    replace: '',
+    tests: tests('behaviour/field/flipped-bit', 'ends its session if that holds nothing'),
+  },
+  {
+    name: 'a session that held something when its znode was lost is never ended',
+    file: 'src/zookeeper/session.ts',
+    find: 'if (this.#isToEnd) this.#giveUp();',
+    replace: '',
+    tests: tests('behaviour/field/flipped-bit', 'when that holds nothing any more'),
+  },
+  {
+    name: 'a session with a hold is ended because of a znode that cannot be found',
+    file: 'src/zookeeper/session.ts',
+    find: 'if (this.#holdings.size === 0) this.#giveUp();',
+    replace: 'this.#giveUp();',
+    tests: tests('behaviour/field/flipped-bit', 'when that holds nothing any more'),
+  },
+  {
+    name: 'a session is ended although its znode was found',
+    file: 'src/internals/strays.ts',
+    find: 'areAll: elsewhere.every(isFound)',
+    replace: 'areAll: elsewhere.length === 0 && elsewhere.every(isFound)',
+    tests: tests('behaviour/field/flipped-bit', 'is found by its name'),
+  },
 ];

@@ -33,8 +33,15 @@ export const mutants = [
   {
     name: 'a mark is shown as the name of the holder',
     file: 'src/internals/known-holder.ts',
-    find: ' && markIn(said) === undefined',
-    replace: '',
+    find: 'isIP(text) === 0 ? undefined : text',
+    replace: "text === '' ? undefined : text",
     tests: tests('behaviour/operator/ls-status', 'never show a request to release as a name'),
+  },
+  {
+    name: 'the data of an application are shown as a host',
+    file: 'src/internals/known-holder.ts',
+    find: 'isIP(text) === 0 ? undefined : text',
+    replace: '/^[\\w.:%-]+$/.test(text) ? text : undefined',
+    tests: tests('unit/known-holder', 'only where the data are an address'),
   },
 ];

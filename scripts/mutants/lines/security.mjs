@@ -180,10 +180,24 @@ export const mutants = [
   },
   {
     name: 'an alert of TLS 1.3, which does not destroy the socket, is forgotten',
-    file: 'src/zookeeper/server-link.ts',
-    find: "link.on('error', (error) => link.destroy(error));",
-    replace: "link.on('error', () => {});",
-    tests: tests('unit/server-link', 'does not destroy its socket'),
+    file: 'src/zookeeper/network.ts',
+    find: "return socket.on('error', (error) => socket.destroy(error));",
+    replace: 'return socket;',
+    tests: tests('unit/network', 'is the error that the link ended with'),
+  },
+  {
+    name: 'zklock check does not say that a server refuses the certificate of this client',
+    file: 'src/cli/check/four-letter-word.ts',
+    find: 'reject(tls ? explainTls(error, host, isReady) : error);',
+    replace: 'reject(error);',
+    tests: tests('unit/network', 'tells of it at a four-letter word'),
+  },
+  {
+    name: 'zklock check does not say that a second connection has the wrong certificate',
+    file: 'src/cli/check/second-connection.ts',
+    find: 'reject(tls ? explainTls(error, host, isReady) : error);',
+    replace: 'reject(error);',
+    tests: tests('unit/network', 'tells of it at a second connection'),
   },
   {
     name: 'an answer of an earlier connection is read',

@@ -1,5 +1,6 @@
 import { describeHosts, type Host } from '../../zookeeper/connect-string.js';
 import { systemNetwork, type TlsSource } from '../../zookeeper/network.js';
+import { explainTls } from '../../zookeeper/tls-error.js';
 
 /**
  * Sends a four-letter word, such as `srvr`, to one server on a connection of its own. Resolves with the answer: the
@@ -17,15 +18,20 @@ export function fourLetterWord(
       timeoutMs,
     );
     const chunks: Buffer[] = [];
-    socket.on(tls ? 'secureConnect' : 'connect', () => socket.write(Buffer.from(word)));
+    let isReady = false;
+    socket.on(tls ? 'secureConnect' : 'connect', () => {
+      isReady = true;
+      socket.write(Buffer.from(word));
+    });
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       if (chunks.reduce((sum, { length }) => sum + length, 0) > mostBytes)
         socket.destroy(new Error('a too long answer'));
     });
-    socket.on('error', () =>
-      reject(socket.errored ?? new Error(`the connection to ${describeHosts({ hosts: [host] })} failed`)),
-    );
+    socket.on('error', () => {
+      const error = socket.errored ?? new Error(`the connection to ${describeHosts({ hosts: [host] })} failed`);
+      reject(tls ? explainTls(error, host, isReady) : error);
+    });
     socket.on('close', () => {
       clearTimeout(timer);
       resolve(Buffer.concat(chunks).toString());

@@ -4,6 +4,7 @@ import { FrameSplitter } from '../../zookeeper/frames.js';
 import { closeSessionFrame } from '../../zookeeper/late-grant.js';
 import { systemNetwork, type Link, type TlsSource } from '../../zookeeper/network.js';
 import { OpeningMessages } from '../../zookeeper/opening-messages.js';
+import { explainTls } from '../../zookeeper/tls-error.js';
 import type { SessionIdentity } from '../../zookeeper/wire-session.js';
 import { commandErrorText } from '../own-words.js';
 import { ok, warn, type Finding } from './finding.js';
@@ -71,9 +72,11 @@ function ask(
       timeoutMs,
     );
     const frames = new FrameSplitter(longestConnectResponse);
-    link.on(tls ? 'secureConnect' : 'connect', () =>
-      link.write(new OpeningMessages([]).of(identity, sessionTimeoutMs).connectRequest),
-    );
+    let isReady = false;
+    link.on(tls ? 'secureConnect' : 'connect', () => {
+      isReady = true;
+      link.write(new OpeningMessages([]).of(identity, sessionTimeoutMs).connectRequest);
+    });
     link.on('data', (chunk: Buffer) => {
       try {
         for (const frame of frames.push(chunk)) {
@@ -87,7 +90,8 @@ function ask(
     link.on('error', () => undefined);
     link.on('close', () => {
       clearTimeout(timer);
-      reject(link.errored ?? new Error('it closed a further connection of this host'));
+      const error = link.errored ?? new Error('it closed a further connection of this host');
+      reject(tls ? explainTls(error, host, isReady) : error);
     });
   });
 }

@@ -5,7 +5,8 @@ import { lockPath } from '../../zookeeper/path.js';
 import type { connectionOptions, jsonOption } from '../connection.js';
 import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';
-import { lockHeader, lockRow, statusText, tableText } from './lock-table.js';
+import { besideText } from './beside-text.js';
+import { lockHeader, lockRow, othersText, statusText, tableText } from './lock-table.js';
 import { openBoard } from './open-board.js';
 import { printable, printableJson } from '../../support/printable.js';
 import { unlessUnanswered } from './unanswered.js';
@@ -37,18 +38,23 @@ export function showStatus(args: ListArguments, io: Io): Promise<number> {
     const view = board.locks.get(path);
     const lock = view ? lockJson(view) : undefined;
     const isFree = !lock && board.unreadable.size === 0;
-    if (args.options.json && (lock || isFree)) io.stdout.write(`${printableJson(lock ?? freeLock(path), 2)}\n`);
+    const empty = emptyLock(board, path);
+    if (args.options.json && (lock || isFree)) io.stdout.write(`${printableJson(lock ?? empty, 2)}\n`);
     else if (lock) io.stdout.write(statusText(lock, Date.now()));
-    else if (isFree) io.stdout.write(`${printable(path)}: free, 0 waiting\n`);
-    if (!lock && board.locks.size > 0)
-      io.stderr.write(`${board.locks.size} locks are below this path: zklock ls ${printable(path)}\n`);
+    else if (isFree)
+      io.stdout.write(
+        `${printable(path)}: ${empty.state}, 0 waiting${empty.state === 'free' ? '' : othersText(empty.otherCount)}\n`,
+      );
+    if (!lock) io.stderr.write(besideText(board, path));
     return tellUnreadable(board, io);
   });
 }
 
-/** A lock without participants cannot be told from a znode of another kind. */
-function freeLock(path: string): Omit<LockJson, 'kind'> & { readonly kind: null } {
-  return { path, kind: null, state: 'free', holders: [], waiters: [], holderCount: 0, waiterCount: 0 };
+/** A lock without participants cannot be told from a znode of another kind, such as the parent of locks. */
+function emptyLock(board: LockBoard, path: string): Omit<LockJson, 'kind'> & { readonly kind: null } {
+  const otherCount = board.othersAt(path);
+  const state = otherCount > 0 && board.locks.size === 0 ? 'unknown' : 'free';
+  return { path, kind: null, state, holders: [], waiters: [], holderCount: 0, waiterCount: 0, otherCount };
 }
 
 /** Names what is missing, and returns the exit code. */

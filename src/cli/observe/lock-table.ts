@@ -1,4 +1,5 @@
 import type { ActorJson, EventJson, LockJson, ParticipantJson } from '../../board/lock-json.js';
+import { unownedAdvice } from '../../internals/unowned.js';
 import { printable } from '../../support/printable.js';
 import { ageText } from './column.js';
 
@@ -51,10 +52,17 @@ export function tableText(rows: readonly LockRow[]): string {
 
 /** Everything about one lock. */
 export function statusText(lock: LockJson, nowMs: number): string {
-  const lines = [`${printable(lock.path)}: ${lock.kind}, ${lock.state}, ${lock.waiterCount} waiting`];
+  const lines = [
+    `${printable(lock.path)}: ${lock.kind}, ${lock.state}, ${lock.waiterCount} waiting${othersText(lock.otherCount)}`,
+  ];
   for (const holder of lock.holders) lines.push(...participantLines('holder', holder, nowMs));
   for (const waiter of lock.waiters) lines.push(...participantLines(`waiter ${waiter.position}`, waiter, nowMs));
   return `${lines.join('\n')}\n`;
+}
+
+/** The znodes that are no participants. Empty if there are none. */
+export function othersText(count: number): string {
+  return count === 0 ? '' : `, ${count} other ${count === 1 ? 'znode' : 'znodes'}`;
 }
 
 /** One line for a log. */
@@ -66,7 +74,8 @@ export function eventText({ at, path, type, from, to, duringOutage }: EventJson)
 /** The owner of a znode, as short as possible. */
 export function whoText({ host, pid, sessionId, data }: Omit<ActorJson, 'path'>): string {
   const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
-  return printable(known === '' ? `session ${sessionId ?? 'none'}` : known);
+  const session = sessionId === null ? ['owned by no session'] : known === '' ? [`session ${sessionId}`] : [];
+  return printable([...(known === '' ? [] : [known]), ...session].join(', '));
 }
 
 /** `≤`: the grant was not seen, so the holder's time in the queue may be part of the age. */
@@ -79,7 +88,7 @@ function askedText({ asked }: ParticipantJson): string {
 }
 
 function actorText(actor: ActorJson): string {
-  return `${whoText(actor)} [${actor.sessionId ?? 'no session'}]`;
+  return actor.sessionId === null ? whoText(actor) : `${whoText(actor)} [${actor.sessionId}]`;
 }
 
 function participantLines(title: string, one: ParticipantJson, nowMs: number): string[] {
@@ -93,7 +102,7 @@ function participantLines(title: string, one: ParticipantJson, nowMs: number): s
   const held = one.position === 0 ? [`held     ${sinceText(one, nowMs)}`, `token    ${one.fencingToken ?? '-'}`] : [];
   const rows = [
     `znode    ${printable(one.path)}`,
-    `session  ${one.sessionId ?? 'none'}`,
+    `session  ${one.sessionId ?? `none, so it never goes by itself. ${printable(unownedAdvice(one.path))}`}`,
     `queued   ${one.queuedAt} (${ageText(nowMs - Date.parse(one.queuedAt))} ago)`,
     ...held,
     `data     ${printable(one.data) || '(none)'}`,

@@ -1,4 +1,4 @@
-import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { StdioOptions } from 'node:child_process';
 
 /**
@@ -16,19 +16,56 @@ export function inheritedFiles(): number[] {
 }
 
 /**
- * The same streams, and the null device in the place of each inherited file. This process keeps its own, because a lock of
- * flock(2) may depend on one, and Node.js cannot tell a new process to close a number.
+ * The same streams, and the null device in the place of each inherited file that can be replaced. This process keeps its
+ * own, because a lock of flock(2) may depend on one, and Node.js cannot tell a new process to close a number.
  */
 export function withoutFiles(
   streams: readonly ('inherit' | 'ignore' | 'pipe')[],
   files: readonly number[],
 ): StdioOptions {
   const all: ('inherit' | 'ignore' | 'pipe' | number)[] = [...streams];
-  for (const file of files.filter((number) => number >= streams.length)) {
+  const most = mostReplaced();
+  for (const file of files.filter((number) => number >= streams.length && number < most)) {
     while (all.length < file) all.push('ignore'); // from 3 on, it passes on what is there
     all[file] = nullDevice();
   }
   return all;
+}
+
+/**
+ * The shell of a new process that must not have these files: bash can close a file whose number has two digits. Without
+ * --posix, it would run the file of `BASH_ENV` first, and without --norc, that of the user if its input is a socket.
+ */
+export function shellWithout(files: readonly number[]): Shell {
+  return files.length > 0 && existsSync(bash)
+    ? { words: [bash, '--norc', '--posix'], closes: files }
+    : { words: ['/bin/sh'], closes: [] };
+}
+
+export interface Shell {
+  readonly words: readonly [program: string, ...options: string[]];
+  /** The files that it can close. */
+  readonly closes: readonly number[];
+}
+
+/** The words of a shell that close files. */
+export function closing(files: readonly number[]): string {
+  return `exec ${files.map((file) => `${file}<&-`).join(' ')}`;
+}
+
+export const bash = '/bin/bash';
+
+/**
+ * Files from this number on cannot be replaced. Node.js duplicates the null device once for each file that it replaces,
+ * to numbers above all of them, and a number above the limit of open files is EINVAL.
+ */
+function mostReplaced(): number {
+  try {
+    const [, limit = ''] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return limit === '' ? Infinity : Number(limit) / 2;
+  } catch {
+    return Infinity;
+  }
 }
 
 function isPassedOn(number: number): boolean {

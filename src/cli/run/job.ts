@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 import { exitCodeOfSignal } from '../exit-code.js';
 import type { CommandProcesses } from './command-processes.js';
 import { CommandSession } from './command-session.js';
-import { inheritedFiles, withoutFiles } from './inherited-files.js';
+import { bash, closing, inheritedFiles, shellWithout, withoutFiles, type Shell } from './inherited-files.js';
 import type { Scope } from './scope.js';
 
 /** The command of `zklock run`, in a session of its own, with the standard streams of this process. */
@@ -25,9 +25,9 @@ export class Job {
     // A shell passes the file of `<(…)` on, and its name on the command line.
     const isNamed = (file: number): boolean => command.some((word) => word.endsWith(`/fd/${file}`));
     const inherited = inheritedFiles().filter((file) => !isNamed(file));
-    const [shell, ...shellOptions] = shellFor(process.env, inherited);
-    const script = waitAndBecome(shell === bash ? inherited : []);
-    const child = spawn(shell, [...shellOptions, '-c', script, 'zklock', ...command], {
+    const { words, closes } = shellFor(process.env, inherited);
+    const [shell, ...shellOptions] = words;
+    const child = spawn(shell, [...shellOptions, '-c', waitAndBecome(closes), 'zklock', ...command], {
       detached: true,
       stdio: withoutFiles(['inherit', 'inherit', 'inherit', 'pipe'], inherited),
       env: { ...process.env, ...env },
@@ -57,19 +57,16 @@ export class Job {
  * variables. The shell's own messages name the command that cannot be executed.
  */
 const waitAndBecome = (files: readonly number[]): string =>
-  `read -r _zklock_go <&3 || exit 1; exec ${[3, ...files].map((file) => `${file}<&-`).join(' ')}; exec "$@"`;
+  `read -r _zklock_go <&3 || exit 1; ${closing([3, ...files])}; exec "$@"`;
 
 /**
  * dash, which is /bin/sh on Debian, drops the variables whose names it cannot assign, such as `spring.profile`. bash
- * passes them on, and can close a file whose number has two digits. Without --posix, it would run the file of `BASH_ENV`
- * first.
+ * passes them on.
  */
-function shellFor(env: NodeJS.ProcessEnv, files: readonly number[]): [shell: string, ...options: string[]] {
+function shellFor(env: NodeJS.ProcessEnv, files: readonly number[]): Shell {
   const isPlain = Object.keys(env).every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
-  return (isPlain && files.length === 0) || !existsSync(bash) ? ['/bin/sh'] : [bash, '--posix'];
+  return isPlain || !existsSync(bash) ? shellWithout(files) : { words: [bash, '--norc', '--posix'], closes: files };
 }
-
-const bash = '/bin/bash';
 
 function exitCodeOf(child: ChildProcess): Promise<number> {
   const exitCode = new Promise<number>((resolve, reject) => {

@@ -2,7 +2,11 @@ import { connectionOptions } from '../connection.js';
 
 /** The options of `zklock run`. */
 export const runOptions = {
-  nonblock: { kind: 'flag', short: 'n', summary: 'do not wait: fail at once if the lock is not free' },
+  nonblock: {
+    kind: 'flag',
+    short: 'n',
+    summary: 'do not wait: fail at once if the lock is not free, and after 5 s without a server',
+  },
   wait: { kind: 'seconds', short: 'w', value: 'SECS', summary: 'wait at most so long, connecting included' },
   'conflict-exit-code': {
     kind: 'integer',

@@ -72,9 +72,10 @@ async function runTask(task: Task): Promise<number> {
 
 const closeTimeoutMs = 3_000;
 
-/** `--wait` limits the connection attempt too. */
+/** `--wait` limits the connection attempt too. A user who does not wait for a lock expects no wait for a server. */
 function connectFor({ args, io, interrupts, plan, report }: Task): Promise<LockClient> {
-  const limitMs = Math.min(args.options['connect-timeout'] ?? defaultConnectMs, plan.waitMs || Infinity);
+  const usualMs = plan.waitMs === 0 ? connectMsWithoutWait : defaultConnectMs;
+  const limitMs = Math.min(args.options['connect-timeout'] ?? usualMs, plan.waitMs || Infinity);
   const { acl } = args.options;
   const options = { signal: interrupts.whileWaiting, connectionTimeoutMs: limitMs, acl };
   return connect(args, io, options, {
@@ -84,6 +85,9 @@ function connectFor({ args, io, interrupts, plan, report }: Task): Promise<LockC
 }
 
 const defaultConnectMs = 15_000;
+
+/** Two rounds over three servers of which one is silent. */
+const connectMsWithoutWait = 5_000;
 
 /** Loads what is not needed before the servers have answered. */
 function loadTheRest(): void {

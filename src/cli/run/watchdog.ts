@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { send, type CommandProcesses } from './command-processes.js';
-import { inheritedFiles, withoutFiles } from './inherited-files.js';
+import { closing, inheritedFiles, shellWithout, withoutFiles } from './inherited-files.js';
 
 /**
  * A small shell in a session of its own, which ends a command when this process cannot: because it was killed, or
@@ -12,10 +12,13 @@ export class Watchdog {
   readonly #orders: Writable;
 
   constructor() {
-    const shell = spawn('/bin/sh', ['-c', begin, 'watchdog', script], {
+    // It must not keep the streams and files of the caller open, or a file system mounted.
+    const files = inheritedFiles();
+    const { words, closes } = shellWithout(files);
+    const [program, ...options] = words;
+    const shell = spawn(program, [...options, '-c', `${closing(closes)}${begin}`, 'watchdog', script], {
       detached: true,
-      // It must not keep the streams and files of the caller open, or a file system mounted.
-      stdio: withoutFiles(['pipe', 'ignore', 'ignore'], inheritedFiles()),
+      stdio: withoutFiles(['pipe', 'ignore', 'ignore'], files),
       cwd: '/',
       // For `sleep`, which the PATH of the command need not contain.
       env: { PATH: [process.env['PATH'] ?? [], '/usr/bin', '/bin'].flat().join(':') },

@@ -10,6 +10,8 @@ export function detailsOf(lock, model) {
   list.append(...lock.waiters.map((one) => participant(one, lock, model)));
   cell.append(list);
   const hidden = lock.holderCount + lock.waiterCount - lock.holders.length - lock.waiters.length;
+  if (lock.otherCount > 0)
+    cell.append(element('p', 'others', `${lock.otherCount} other znodes are no participants of this lock.`));
   const link = element('a', '', hidden > 0 ? `JSON with ${hidden} more` : 'JSON');
   link.href = `api/locks?path=${encodeURIComponent(lock.path)}`;
   cell.append(link);
@@ -31,14 +33,17 @@ function participant(one, lock, model) {
       since('held', one.heldSince ?? one.queuedAt, one.heldSince === null ? '≤ ' : ''),
       fact('token', one.fencingToken ?? '–'),
     );
-  facts.append(since('in the queue', one.queuedAt, ''), fact('session', one.sessionId ?? 'none'));
+  facts.append(since('in the queue', one.queuedAt, ''), fact('session', one.sessionId ?? unowned));
   // The data of a known process say only which one it is.
   if (one.pid === null && one.data !== '') facts.append(fact('data', shown(one.data)));
   facts.append(fact('znode', shown(one.path), 'znode'));
   item.append(facts);
-  if (model.allowRevoke) item.append(buttons(one, lock));
+  // Nobody can release a znode that no session owns.
+  if (model.allowRevoke && one.sessionId !== null) item.append(buttons(one, lock));
   return item;
 }
+
+const unowned = 'none, so it never goes by itself: delete the znode if no program needs it';
 
 function buttons(one, lock) {
   const bar = element('div', 'buttons');

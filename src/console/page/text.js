@@ -12,7 +12,8 @@ export function ageText(ms) {
 /** The owner of a znode, as short as possible. */
 export function whoText({ host, pid, sessionId, data }) {
   const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
-  return shown(known === '' ? `session ${sessionId ?? 'none'}` : known);
+  const session = sessionId === null ? ['owned by no session'] : known === '' ? [`session ${sessionId}`] : [];
+  return shown([...(known === '' ? [] : [known]), ...session].join(', '));
 }
 
 /**

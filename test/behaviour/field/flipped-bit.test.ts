@@ -4,7 +4,8 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { withFlippedBit } from '../../../lab/proxy/flipped-bit.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { until } from '../../../lab/until.ts';
-import { awaitedLater } from './support.ts';
+import { asOldServer } from './old-server.ts';
+import { awaitedLater, keepsWarnings } from './support.ts';
 
 const sessionTimeoutMs = 4_000;
 
@@ -53,6 +54,58 @@ describe('FIELD D2: one flipped bit', () => {
             await client.close();
           }
       }).timeout(3_600_000);
+
+  for (const [what, isHeld] of [
+    ['ends its session if that holds nothing', false],
+    ['ends its session when that holds nothing any more', true],
+  ] as const)
+    it(`at servers before 3.6, which do not list a session's znodes, ${what}`, async () => {
+      const kept = keepsWarnings();
+      const client = await lab.connect({ sessionTimeoutMs, logger: kept.logger }, lab.proxy.connectString);
+      const [path, elsewhere] = [`${lab.path}/a`, `${lab.path}/c`];
+      for (const each of [path, elsewhere]) await (await new InterProcessMutex(lab.other, each).acquire()).release();
+      const held = isHeld ? await new InterProcessMutex(client, `${lab.path}/held`).acquire() : undefined;
+      lab.proxy.on(asOldServer);
+      once(lab.proxy, sent('create2'), (frame) => {
+        // The last character of the lock's path: the znode is created below another lock.
+        const at = frame.body.indexOf(`${path}/_c_`) + path.length - 1;
+        return { replaceWith: withFlippedBit(frame, at, 1) };
+      });
+      const before = client.health().sessionId;
+      const hold = await mutexes(client, path).acquire();
+      if (held) {
+        await lab.sleep(3 * sessionTimeoutMs);
+        expect(held.isValid).to.equal(true);
+        expect((await leftOn(elsewhere)).some((line) => line.includes(`${elsewhere}/`))).to.equal(true);
+        await hold.release();
+        await held.release();
+      }
+      await until('the znode is gone', () => isFree(mutexes(lab.other, elsewhere)), 2 * sessionTimeoutMs);
+      if (!isHeld) expect(await hold.release()).to.equal('released');
+      const again = await mutexes(client, path).acquire();
+      expect(client.health().sessionId).to.not.equal(before);
+      expect(kept.warnings.filter((each) => each.includes('may be anywhere'))).to.have.length(1);
+      await again.release();
+      await client.close();
+    });
+
+  it('keeps its session there if the znode is found by its name', async () => {
+    const client = await lab.connect({ sessionTimeoutMs }, lab.proxy.connectString);
+    await (await lab.theirs.acquire()).release();
+    lab.proxy.on(asOldServer);
+    // A character of the uuid.
+    once(lab.proxy, sent('create2'), (frame) => {
+      const at = frame.body.indexOf(`${lab.path}/_c_`) + lab.path.length + 8;
+      return { replaceWith: withFlippedBit(frame, at, 0) };
+    });
+    const before = client.health().sessionId;
+    await (await mutexes(client, lab.path).acquire()).release();
+    await lab.sleep(2 * sessionTimeoutMs);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+    await (await mutexes(client, lab.path).acquire()).release();
+    expect(client.health().sessionId).to.equal(before);
+    await client.close();
+  });
 
   it('makes a create arrive as a persistent one: the znode is deleted, and is not held', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);

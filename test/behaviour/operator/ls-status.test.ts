@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, revoke } from '../../../src/index.ts';
+import { InterProcessMutex, InterProcessSemaphore, revoke } from '../../../src/index.ts';
 import { exists, setAcl } from './acl.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered } from '../../../lab/proxy/frame-matches.ts';
@@ -62,6 +62,39 @@ describe('zklock ls and status', () => {
     expect(errors).to.contain(`zklock ls ${lab.path}`);
     await hold.release();
     expect((await zklock('status', `${lab.path}/none`)).out).to.equal(`${lab.path}/none: free, 0 waiting\n`);
+  });
+
+  it('never call a lock free that may be one of another kind', async () => {
+    await (await lab.theirs.acquire()).release();
+    for (const name of ['3f2504e04f8911d39a0c0305e82c3301', 'config']) await lab.observer.create(`${lab.path}/${name}`);
+    const { code, out, errors } = await zklock('status', lab.path);
+    expect({ code, out }).to.deep.equal({ code: 0, out: `${lab.path}: unknown, 0 waiting, 2 other znodes\n` });
+    expect(errors).to.equal('At this path, 2 znodes may be a lock of another kind, which this command does not know\n');
+    const { json } = await zklock('status', '--json', lab.path);
+    expect(json).to.include({ kind: null, state: 'unknown', holderCount: 0, otherCount: 2 });
+    const taken = await zklock('release', lab.path);
+    expect([taken.code, taken.out, taken.errors]).to.deep.equal([0, '', errors]);
+  });
+
+  it('count the znodes that are no participants of the lock', async () => {
+    const hold = await lab.theirs.acquire();
+    for (const name of ['config', '_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lease-0000000009'])
+      await lab.observer.create(`${lab.path}/${name}`);
+    const { out } = await zklock('status', lab.path);
+    const [, others] = /mutex, held, 0 waiting, (\d+) other znodes\n/.exec(out) ?? [];
+    expect(others).to.equal('2');
+    const { locks } = (await zklock('ls', '--json', lab.path)).json as { locks: object[] };
+    expect(locks[0]).to.include({ path: lab.path, state: 'held', waiterCount: 0, otherCount: 2 });
+    await hold.release();
+  });
+
+  it('count no znode of a semaphore’s own, and none of a free lock', async () => {
+    const semaphore = new InterProcessSemaphore(lab.other, lab.path, { maxLeases: 2 });
+    const lease = await semaphore.acquire();
+    const before = (await zklock('status', '--json', lab.path)).json;
+    expect(before).to.include({ kind: 'semaphore', state: 'held', otherCount: 0 });
+    await lease.release();
+    expect((await zklock('status', '--json', lab.path)).json).to.include({ state: 'free', otherCount: 0 });
   });
 
   it('never print control characters of a lock’s data', async () => {

@@ -111,6 +111,40 @@ describe('the command line of zklock', () => {
     });
   }
 
+  const mistakes: [line: string, message: string][] = [
+    ['run -w -5 /a -- true', 'Expected --wait to be a number of seconds ≥ 0, such as 2.5, got "-5"'],
+    ['run --wait /a -- true', 'Expected --wait to be a number of seconds ≥ 0, such as 2.5, got "/a"'],
+    ['run -w', 'Expected --wait to be a number of seconds ≥ 0, such as 2.5, got nothing'],
+    ['run -E -1 /a -- true', 'Expected --conflict-exit-code to be a whole number from 0 to 255, got "-1"'],
+    ['run --slots -3 /a -- true', 'Expected --slots to be a whole number ≥ 1, got "-3"'],
+    ['run --acl -n /a -- true', 'Expected --acl to be one of open, creator-only, got "-n"'],
+    ['run --data -x /a -- true', 'Expected --data to be STR, got "-x". If it is no option, write --data=-x'],
+    ['run --nonblock=no /a -- true', 'Expected --nonblock to have no value, got "no"'],
+    ['run --constructor=1 /a -- true', "Unknown option '--constructor'. The options of run are --nonblock, --wait,"],
+    ['run -- true', 'PATH is missing'],
+    ['release -w -1 /a', 'Expected --wait to be a number of seconds ≥ 0, such as 2.5, got "-1"'],
+    ['console --port -1 /', 'Expected --port to be a whole number from 0 to 65535, got "-1"'],
+    [
+      'ls --session-timeout 99999999 /',
+      'Expected --session-timeout to be a number of seconds from 0.001 to 2147483.647, such as 2.5, got "99999999"',
+    ],
+    ['ls --servers zk:99999 /', 'Expected --servers or ZOOKEEPER_CONNECT to be host[:port]'],
+    ['run --acl creator-only /a -- true', 'the accounts of --auth-file and of --tls-cert, and none is given'],
+  ];
+  for (const [line, message] of mistakes)
+    it(`names the option, the value and what is accepted after ${line}`, async () => {
+      const { code, stderr } = await called(...line.split(' '));
+      expect(code).to.equal(exitCodes.usage);
+      expect(stderr).to.include(message);
+    });
+
+  it('takes a value that looks like an option where it stands in the same word', async () => {
+    const [run] = (await allVerbs()).filter(({ name }) => name === 'run');
+    if (!run) throw new Error('There is no verb run');
+    expect(parseArguments(run, ['--data=-x', '/a', '--', 'true']).options['data']).to.equal('-x');
+    expect(parseArguments(run, ['--data', '-', '/a', '--', 'true']).options['data']).to.equal('-');
+  });
+
   for (const word of ['-1', '1e3', '0x10', '', ' 1', 'Infinity', '1,5']) {
     it(`refuses ${JSON.stringify(word)} as a number of seconds`, async () => {
       const [run] = (await allVerbs()).filter(({ name }) => name === 'run');
