@@ -7,6 +7,8 @@ export interface ServerVersion {
   readonly embedded?: '3.8' | '3.9';
   /** True if only a client that may read a znode may ask whether it exists (ZOOKEEPER-2590). @default false */
   readonly existsNeedsRead?: boolean;
+  /** True if it sends no event of a znode to a client that may not read the znode (CVE-2024-23944). @default false */
+  readonly withholds?: boolean;
 }
 
 /** All servers of `npm run test:versions`: of each line the oldest release and, where lines are maintained, the newest. */
@@ -15,10 +17,10 @@ export const serverVersions: readonly ServerVersion[] = [
   { version: '3.6.0', from: 'maven' },
   { version: '3.7.0', from: 'maven' },
   // With the fixes of the 3.8 line: it withholds events as 3.8.4 does.
-  { version: '3.8.0', from: 'debian', embedded: '3.8' },
-  { version: '3.8.6', from: 'maven', existsNeedsRead: true },
+  { version: '3.8.0', from: 'debian', embedded: '3.8', withholds: true },
+  { version: '3.8.6', from: 'maven', existsNeedsRead: true, withholds: true },
   { version: '3.9.0', from: 'maven' },
-  { version: '3.9.5', from: 'maven', embedded: '3.9', existsNeedsRead: true },
+  { version: '3.9.5', from: 'maven', embedded: '3.9', existsNeedsRead: true, withholds: true },
 ];
 
 /** The server of the gate. */
