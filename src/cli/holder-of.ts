@@ -14,7 +14,7 @@ import { UsageError } from './usage-error.js';
  */
 export async function holderOf(host: LockHost, board: LockBoard, path: string): Promise<string | undefined> {
   const [hidden] = board.unreadable.values();
-  if (hidden !== undefined) refused(host.options, `The holder of ${path} cannot be read`)(hidden);
+  if (hidden) refused(host.options, `The holder of ${path} cannot be read`)(hidden.error);
   const holders = board.locks.get(path)?.holders.map((holder) => holder.path) ?? [];
   if (holders.length > 1)
     throw new UsageError(

@@ -48,7 +48,8 @@ export function showStatus(args: ListArguments, io: Io): Promise<number> {
 
 /** A lock without participants cannot be told from a znode of another kind. */
 function freeLock(path: string): Omit<LockJson, 'kind'> & { readonly kind: null } {
-  return { path, kind: null, state: 'free', holders: [], waiters: [], holderCount: 0, waiterCount: 0 };
+  const nobody = { holders: [], waiters: [], holderCount: 0, waiterCount: 0 };
+  return { path, kind: null, state: 'free', unreadableSince: null, ...nobody };
 }
 
 /** Names what is missing, and returns the exit code. */

@@ -10,7 +10,8 @@ export function ageText(ms) {
 }
 
 /** The owner of a znode, as short as possible. */
-export function whoText({ host, pid, sessionId, data }) {
+export function whoText({ host, pid, sessionId, data, unreadableSince }) {
+  if (unreadableSince !== null && sessionId === null) return 'not readable';
   const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
   return shown(known === '' ? `session ${sessionId ?? 'none'}` : known);
 }
