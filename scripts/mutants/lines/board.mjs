@@ -136,7 +136,7 @@ export const mutants = [
     file: 'src/board/znode-tree.ts',
     find: 'this.#isComplete && [...participants.values()].some(({ isKnown }) => !isKnown)',
     replace: 'participants.size < 0',
-    tests: hidden('says nothing of the permits'),
+    tests: hidden('says of a lock that can be read again'),
   },
   {
     name: 'the board says that a lock was granted that it may read again',

@@ -9,6 +9,8 @@ import {
   type Operation,
 } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
+import { answered, once } from '../../../lab/proxy/frame-matches.ts';
+import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { anyone, permission } from '../../../lab/wire/account.ts';
 import { setAcl } from '../operator/acl.ts';
 import { asOldServer, WatchedBoard } from './board-of.ts';
@@ -144,6 +146,9 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await ask(createPersistent(path, nobody));
       await join(5, readers, `${path}/lock-`);
       await shown.shows(() => unreadable().includes(path));
+      const isRead = (frame: Frame): boolean =>
+        answered('getData')(frame) && frame.path?.startsWith(`${path}/`) === true;
+      once(lab.proxy, isRead, () => ({ delayUntil: lab.sleep(300) }));
       await setAcl(lab.other, path, 31);
       await shown.shows(() => shown.lock(path)?.state === 'held');
       expect(shown.lock(path)?.holders[0]?.heldSince).to.equal(null);

@@ -8,6 +8,7 @@ import {
 } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
+import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { WatchedBoard } from '../board/board-of.ts';
 
 describe('the board of all locks asks', () => {
@@ -88,15 +89,29 @@ describe('the board of all locks asks', () => {
     const [locks, leases] = [`${lab.path}/locks`, `${lab.path}/leases`];
     for (const path of [locks, leases]) await create(path);
     await open();
-    const isList = answered('getChildren2');
-    const turnHasLeft = lab.proxy.seen(({ op }) => op === 'watch', 5);
-    once(lab.proxy, (frame) => isList(frame) && frame.path === locks, { delayUntil: turnHasLeft });
-    const turn = await join(`${locks}/lock-`, 1);
-    const permit = await join(`${leases}/lease-`, 1);
-    await ask(remove(turn));
+    const [path, isList] = [`${locks}/lock-0000000001`, answered('getChildren2')];
+    const withLength = ({ body }: Frame): Buffer => {
+      const length = Buffer.alloc(4);
+      length.writeInt32BE(body.length);
+      return Buffer.concat([length, body]);
+    };
+    once(
+      lab.proxy,
+      (frame) => isList(frame) && frame.path === locks,
+      (list) => {
+        const hasLeft = (frame: Frame): boolean => frame.op === 'watch' && frame.path === path;
+        once(lab.proxy, hasLeft, (event) => ({ replaceWith: Buffer.concat([list, event].map(withLength)) }));
+        return 'drop';
+      },
+    );
+    const listed = lab.proxy.seen((frame) => isList(frame) && frame.path === locks);
+    await join(`${locks}/lock-`, 1);
+    await listed;
+    await ask(remove(path));
     await join(`${locks}/lock-`, 2);
     await join(`${leases}/lease-`, 2);
     await lab.sleep(1_000);
-    expect(shown.queue(lab.path)?.holders).to.deep.equal([permit]);
+    // The turn that had left has come back with the list, and its second end would have granted the permit.
+    expect(shown.queue(lab.path)?.holders).to.deep.equal([]);
   });
 });
