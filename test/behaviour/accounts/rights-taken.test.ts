@@ -4,11 +4,12 @@ import {
   InterProcessReadWriteLock,
   InterProcessSemaphore,
   LeaderElection,
+  watchQueue,
   type Hold,
   type LockClient,
 } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { until } from '../../../lab/until.ts';
+import { rejection, until } from '../../../lab/until.ts';
 import { setAcl } from '../operator/acl.ts';
 
 const sessionTimeoutMs = 4_000;
@@ -44,6 +45,23 @@ describe('a client that loses the right to read a znode while it waits for an ev
       const start = lab.now();
       await (await waiting)?.release();
       expect(lab.now() - start).to.be.at.most(2 * sessionTimeoutMs);
+    });
+
+  for (const [what, observed] of [
+    ['queue', (path: string) => watchQueue(lab.client, path)],
+    ['leader', (path: string) => new LeaderElection(lab.client, path).observe()],
+  ] as const)
+    it(`and observes a ${what}: fails within ten session timeouts, and does not show it as it was`, async () => {
+      const held = await new LeaderElection(lab.other, lab.path).campaign();
+      const shown: AsyncGenerator = observed(lab.path);
+      await shown.next();
+      const failure = rejection(shown.next());
+      await lab.sleep(500);
+      await setAcl(lab.other, what === 'queue' ? lab.path : held.path, 30);
+      const start = lab.now();
+      expect(await failure).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      expect(lab.now() - start).to.be.at.most(10.5 * sessionTimeoutMs);
+      await held.release();
     });
 
   it('gets one lock although the holder of another one stays, which it may not read either', async () => {
