@@ -8,6 +8,8 @@ export interface ServerVersion {
   /** True if only a client that may read a znode may ask whether it exists (ZOOKEEPER-2590). @default false */
   readonly existsNeedsRead?: boolean;
   readonly lacks?: readonly Ability[];
+  /** True if it sends no event of a znode to a client that may not read the znode (CVE-2024-23944). @default false */
+  readonly withholds?: boolean;
 }
 
 /** An ability that tests need, and an old server does not have. */
@@ -36,10 +38,10 @@ export const serverVersions: readonly ServerVersion[] = [
   { version: '3.6.0', from: 'maven' },
   { version: '3.7.0', from: 'maven' },
   // With the fixes of the 3.8 line: it withholds events as 3.8.4 does.
-  { version: '3.8.0', from: 'debian', embedded: '3.8' },
-  { version: '3.8.6', from: 'maven', existsNeedsRead: true },
+  { version: '3.8.0', from: 'debian', embedded: '3.8', withholds: true },
+  { version: '3.8.6', from: 'maven', existsNeedsRead: true, withholds: true },
   { version: '3.9.0', from: 'maven' },
-  { version: '3.9.5', from: 'maven', embedded: '3.9', existsNeedsRead: true },
+  { version: '3.9.5', from: 'maven', embedded: '3.9', existsNeedsRead: true, withholds: true },
 ];
 
 /** The server of the gate. */

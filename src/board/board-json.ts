@@ -1,4 +1,13 @@
-import { eventJson, lockJson, stateJson, type EventJson, type LockJson, type StateJson } from './lock-json.js';
+import {
+  eventJson,
+  lockJson,
+  stateJson,
+  unreadableJson,
+  type EventJson,
+  type LockJson,
+  type StateJson,
+  type UnreadableJson,
+} from './lock-json.js';
 import type { LockBoard } from './lock-board.js';
 
 /** A board in JSON, as `zklock ls --json` and the console's `GET /api/locks` show it. */
@@ -11,8 +20,8 @@ export interface BoardJson {
   readonly locks: readonly LockJson[];
   /** The events of the last minutes, the oldest first. */
   readonly events: readonly EventJson[];
-  /** The znodes that could not be read. */
-  readonly unreadable: readonly string[];
+  /** The znodes that cannot be read, sorted by path. */
+  readonly unreadable: readonly UnreadableJson[];
 }
 
 /** @param path shows only the lock there */
@@ -25,6 +34,6 @@ export function boardJson(board: LockBoard, path?: string): BoardJson {
     state: stateJson(board),
     locks: views.sort((a, b) => (a.path < b.path ? -1 : 1)).map((view) => lockJson(view)),
     events: events.map(eventJson),
-    unreadable: [...board.unreadable.keys()],
+    unreadable: unreadableJson(board),
   };
 }

@@ -2,9 +2,9 @@ import type { LockHost } from '../client/lock-host.js';
 import { Listeners } from '../support/listeners.js';
 import { eventsBetween, holdersOf, type BoardEvent, type Holders } from './board-event.js';
 import { Departures } from './departures.js';
-import { lockAt, locksTouchedBy, noteGrants, othersIn, type LockView } from './lock-view.js';
+import { areHoldersHidden, lockAt, locksTouchedBy, noteGrants, othersIn, type LockView } from './lock-view.js';
 import type { ParticipantZnode } from './participant-znode.js';
-import { ZnodeTree, type Directory, type TreeListener } from './znode-tree.js';
+import { ZnodeTree, type Directory, type TreeListener, type Unreadable } from './znode-tree.js';
 
 /**
  * A live view of all locks below a path, of every kind, and a timeline of what happened to them. It only reads.
@@ -23,6 +23,8 @@ export class LockBoard implements TreeListener {
   readonly #holders = new Map<string, Holders>();
   readonly #changes = new Listeners<BoardChange>();
   readonly #dirty = new Set<string>();
+  /** Locks that could not be read at the last look. */
+  readonly #revealed = new Set<string>();
   #events: BoardEvent[] = [];
   #state: BoardState = { is: 'reading' };
   #looked: 'never' | 'once' = 'never';
@@ -55,8 +57,8 @@ export class LockBoard implements TreeListener {
     return this.#events;
   }
 
-  /** The paths that the servers refused to show, and their errors. */
-  get unreadable(): ReadonlyMap<string, unknown> {
+  /** The znodes that the servers refuse to show, by path. */
+  get unreadable(): ReadonlyMap<string, Unreadable> {
     return this.#tree.unreadable;
   }
 
@@ -90,6 +92,11 @@ export class LockBoard implements TreeListener {
   changed(path: string): void {
     for (const lock of locksTouchedBy(path)) this.#dirty.add(lock);
     if (this.#state.is === 'live') this.#lookSoon();
+  }
+
+  revealed(path: string): void {
+    for (const lock of locksTouchedBy(path)) this.#revealed.add(lock);
+    this.changed(path);
   }
 
   joined(znode: ParticipantZnode): void {
@@ -130,7 +137,7 @@ export class LockBoard implements TreeListener {
     const events: BoardEvent[] = [];
     for (const path of this.#dirty) {
       const before = this.#locks.get(path);
-      const after = this.#tree.isRefused(path) ? undefined : lockAt(path, this.#tree.directories, before?.kind);
+      const after = this.#tree.isRefused(path) ? undefined : lockAt(path, this.#tree, before?.kind);
       if (!before && !after) continue;
       events.push(...this.#eventsAt(path, after, duringOutage));
       if (after) {
@@ -142,6 +149,7 @@ export class LockBoard implements TreeListener {
       }
     }
     this.#dirty.clear();
+    this.#revealed.clear();
     this.#departures.forget();
     this.#looked = 'once';
     this.#events.push(...events);
@@ -154,13 +162,16 @@ export class LockBoard implements TreeListener {
    * lock that may not be read any more.
    */
   #eventsAt(path: string, after: LockView | undefined, duringOutage: boolean): BoardEvent[] {
+    const views = [this.#locks.get(path), after];
+    const areHidden =
+      this.#tree.isRefused(path) || this.#revealed.has(path) || views.some((view) => view && areHoldersHidden(view));
     const before = this.#holders.get(path) ?? holdersOf(undefined);
     if (after) this.#holders.set(path, holdersOf(after));
     else this.#holders.delete(path);
     const atMs = this.#host.clock.wall();
     const isFirst = this.#looked === 'never';
     const events =
-      isFirst || this.#tree.isRefused(path)
+      isFirst || areHidden
         ? []
         : eventsBetween(before, after, {
             path,
@@ -170,7 +181,7 @@ export class LockBoard implements TreeListener {
           });
     for (const znode of after?.waiters ?? []) znode.isHolder = false;
     for (const znode of after?.holders ?? []) {
-      if (!znode.isHolder && !isFirst && !duringOutage) znode.heldSince = atMs;
+      if (!znode.isHolder && !isFirst && !duringOutage && !areHidden) znode.heldSince = atMs;
       znode.isHolder = true;
     }
     return events;

@@ -9,9 +9,12 @@ export interface LockJson {
   readonly kind: BoardLockKind;
   /**
    * `idle`: held by a sticky lock that no caller uses now. Another client that asks gets it at once. `unknown`: no
-   * participant, but other znodes, which may be a lock of a kind that is not known here.
+   * participant, but other znodes, which may be a lock of a kind that is not known here. `unreadable`: the servers
+   * refuse to show a participant. The others, and the order, are those that are known.
    */
-  readonly state: 'free' | 'held' | 'idle' | 'unknown';
+  readonly state: 'free' | 'held' | 'idle' | 'unknown' | 'unreadable';
+  /** The time since which a participant is `unreadable`, by this machine's clock. */
+  readonly unreadableSince: string | null;
   readonly holders: readonly ParticipantJson[];
   /** The next one first. Cut at the limit that the caller has set. */
   readonly waiters: readonly ParticipantJson[];
@@ -35,8 +38,13 @@ export interface ParticipantJson {
   readonly pid: number | null;
   readonly data: string;
   readonly dataBytes: number;
-  /** The time at which it joined the queue, by the servers' clock. */
-  readonly queuedAt: string;
+  /** The time at which it joined the queue, by the servers' clock. Null if the znode could never be read. */
+  readonly queuedAt: string | null;
+  /**
+   * The time since which the servers refuse to show the znode, by this machine's clock. All of it that was not read
+   * before is null.
+   */
+  readonly unreadableSince: string | null;
   /** The time at which it was seen to get the lock, by this machine's clock. Null if the grant was not seen. */
   readonly heldSince: string | null;
   /** In decimal; null for a waiter. */
@@ -46,11 +54,18 @@ export interface ParticipantJson {
   readonly asked: 'revoke' | 'force' | null;
 }
 
-/** The state of a board in JSON. `incomplete`: some znodes could not be read. */
+/** The state of a board in JSON. `incomplete`: some znodes cannot be read. */
 export interface StateJson {
   readonly is: BoardState['is'] | 'incomplete';
-  /** The time since which the board is cut off from the servers. */
+  /** The time since which the board is cut off from the servers, or incomplete. */
   readonly since: string | null;
+}
+
+/** A znode that cannot be read, in JSON. */
+export interface UnreadableJson {
+  readonly path: string;
+  /** The time of the first refusal, by this machine's clock. */
+  readonly since: string;
 }
 
 /** An event in JSON. */
@@ -70,6 +85,7 @@ export interface ActorJson {
   readonly host: string | null;
   readonly pid: number | null;
   readonly data: string;
+  readonly unreadableSince: string | null;
 }
 
 /** @param most how many holders and how many waiters to show; their numbers count all */
@@ -79,6 +95,7 @@ export function lockJson(view: LockView, most = Infinity): LockJson {
     path,
     kind,
     state: stateOf(view),
+    unreadableSince: unlessNever(view.unreadableSince),
     holders: holders.slice(0, most).map((znode) => participantJson(znode, 0, view)),
     waiters: waiters.slice(0, most).map((znode, index) => participantJson(znode, index + 1, view)),
     holderCount: holders.length,
@@ -93,11 +110,19 @@ export function eventJson({ atMs, path, type, from, to, duringOutage }: BoardEve
 
 /** A board is live only if every question has had an answer. */
 export function stateJson({ state, unreadable }: Pick<LockBoard, 'state' | 'unreadable'>): StateJson {
-  if (state.is === 'live' && unreadable.size > 0) return { is: 'incomplete', since: null };
+  const [oldest] = unreadable.values();
+  if (state.is === 'live' && oldest) return { is: 'incomplete', since: isoOf(oldest.sinceMs) };
   return { is: state.is, since: state.is === 'cut-off' ? isoOf(state.sinceMs) : null };
 }
 
-function stateOf({ kind, holders, others }: LockView): LockJson['state'] {
+/** Sorted by path. */
+export function unreadableJson({ unreadable }: Pick<LockBoard, 'unreadable'>): UnreadableJson[] {
+  const all = Array.from(unreadable, ([path, { sinceMs }]) => ({ path, since: isoOf(sinceMs) }));
+  return all.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function stateOf({ kind, holders, others, unreadableSince }: LockView): LockJson['state'] {
+  if (unreadableSince !== undefined) return 'unreadable';
   // The permits of a semaphore are held beside any other znodes.
   if (holders.length === 0) return others > 0 && kind !== 'semaphore' ? 'unknown' : 'free';
   return holders.every(({ content }) => content?.isIdle) ? 'idle' : 'held';
@@ -117,8 +142,9 @@ function participantJson(znode: ParticipantZnode, position: number, view: LockVi
     pid: content?.pid ?? null,
     data: content?.data ?? '',
     dataBytes: content?.dataBytes ?? 0,
-    queuedAt: isoOf(content?.createdAtMs ?? 0),
-    heldSince: position > 0 || heldSince === undefined ? null : isoOf(heldSince),
+    queuedAt: unlessNever(content?.createdAtMs),
+    unreadableSince: unlessNever(znode.unreadableSince),
+    heldSince: position > 0 ? null : unlessNever(heldSince),
     fencingToken: position > 0 || token === undefined ? null : String(token),
     isIdle: content?.isIdle ?? false,
     asked: content?.mark ?? null,
@@ -134,7 +160,12 @@ function roleOf({ name }: ParticipantZnode, kind: BoardLockKind): ParticipantJso
 function actorJson(znode: ParticipantZnode | undefined): ActorJson | null {
   if (!znode) return null;
   const { sessionId = null, host = null, pid = null, data = '' } = znode.content ?? {};
-  return { path: znode.path, sessionId, host: host ?? null, pid: pid ?? null, data };
+  const unreadableSince = unlessNever(znode.unreadableSince);
+  return { path: znode.path, sessionId, host: host ?? null, pid: pid ?? null, data, unreadableSince };
+}
+
+function unlessNever(ms: number | undefined): string | null {
+  return ms === undefined ? null : isoOf(ms);
 }
 
 /** A server may send any number. */

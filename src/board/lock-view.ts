@@ -5,7 +5,7 @@ import { WeightedQueue } from '../weighted/weighted-queue.js';
 import { join } from '../zookeeper/path.js';
 import type { ParticipantKind } from './participant-name.js';
 import type { ParticipantZnode } from './participant-znode.js';
-import type { Directory } from './znode-tree.js';
+import type { Directory, Unreadable } from './znode-tree.js';
 
 /** One lock as the znodes show it. */
 export interface LockView {
@@ -18,6 +18,14 @@ export interface LockView {
   readonly others: number;
   /** The fencing token of the holders of a lock with weights. Of other locks, it is each holder's czxid. */
   readonly claimToken: bigint | undefined;
+  /** The time since which a znode of the lock may not be read, in milliseconds since 1970. Undefined if all may be read. */
+  readonly unreadableSince: number | undefined;
+}
+
+/** The znodes below the root, as far as they are known. */
+export interface KnownZnodes {
+  readonly directories: ReadonlyMap<string, Directory>;
+  readonly unreadable: ReadonlyMap<string, Unreadable>;
 }
 
 /** `mutex` with or without sticky holders; `election`: Curator's leader latch. */
@@ -28,16 +36,13 @@ export type BoardLockKind = 'mutex' | 'read-write' | 'weighted' | 'semaphore' | 
  *
  * @param known the kind of the lock that was there before: a lock without participants keeps it
  */
-export function lockAt(
-  path: string,
-  directories: ReadonlyMap<string, Directory>,
-  known?: BoardLockKind,
-): LockView | undefined {
+export function lockAt(path: string, znodes: KnownZnodes, known?: BoardLockKind): LockView | undefined {
+  const { directories } = znodes;
   const directory = directories.get(path);
   if (!directory) return undefined;
-  const semaphore = semaphoreAt(path, directories);
+  const semaphore = semaphoreAt(path, znodes);
   if (semaphore) return semaphore;
-  if (isPartOfSemaphore(path, directories)) return undefined;
+  if (isPartOfSemaphore(path, znodes)) return undefined;
   const all = sorted(directory, directories);
   const kind = kindOf(all) ?? known;
   if (kind === undefined) return undefined;
@@ -45,7 +50,8 @@ export function lockAt(
   const others = othersIn(directory, directories) + all.length - queue.length;
   if (kind === 'weighted') return { ...weighted(path, directory, queue), others };
   const holders = kind === 'read-write' ? readersOrWriter(queue) : queue.slice(0, 1);
-  return { path, kind, holders, waiters: queue.slice(holders.length), others, claimToken: undefined };
+  const waiters = queue.slice(holders.length);
+  return { path, kind, holders, waiters, others, claimToken: undefined, unreadableSince: unreadableSinceIn(queue) };
 }
 
 /** The number of children that are no participants of any lock: znodes of another program, or locks themselves. */
@@ -53,6 +59,14 @@ export function othersIn(directory: Directory | undefined, directories: Readonly
   if (!directory) return 0;
   const named = [...directory.participants.values()];
   return directory.subdirectories.size + named.filter(({ path }) => directories.get(path)?.hasChildren).length;
+}
+
+/**
+ * True if the participants that may not be read can hide the holders. The znodes of a semaphore show only by their
+ * sessions which permits are granted. In all other locks, the names show the holder.
+ */
+export function areHoldersHidden({ kind, unreadableSince }: LockView): boolean {
+  return kind === 'semaphore' && unreadableSince !== undefined;
 }
 
 /** The paths of the locks that a change of this directory may change. */
@@ -63,7 +77,7 @@ export function locksTouchedBy(directory: string): string[] {
 }
 
 /** Curator's layout: permits below `leases`, and below `locks` the mutex whose holder takes the next permit. */
-function semaphoreAt(path: string, directories: ReadonlyMap<string, Directory>): LockView | undefined {
+function semaphoreAt(path: string, { directories, unreadable }: KnownZnodes): LockView | undefined {
   const leases = directories.get(join(path, 'leases'));
   const locks = directories.get(join(path, 'locks'));
   if (!leases || !locks) return undefined;
@@ -71,6 +85,7 @@ function semaphoreAt(path: string, directories: ReadonlyMap<string, Directory>):
   if ([...locks.participants.values()].some(({ name }) => name.is !== 'lock')) return undefined;
   const permits = sorted(leases, directories);
   const waiters = sorted(locks, directories);
+  const folders = [leases, locks].map((folder) => ({ unreadableSince: unreadable.get(folder.path)?.sinceMs }));
   return {
     path,
     kind: 'semaphore',
@@ -80,6 +95,7 @@ function semaphoreAt(path: string, directories: ReadonlyMap<string, Directory>):
     others:
       othersIn(directories.get(path), directories) - 2 + othersIn(leases, directories) + othersIn(locks, directories),
     claimToken: undefined,
+    unreadableSince: unreadableSinceIn([...folders, ...permits, ...waiters]),
   };
 }
 
@@ -110,9 +126,14 @@ function awaited(permits: readonly ParticipantZnode[], turn: ParticipantZnode | 
   return permits.length - 1 - permits.findLastIndex(isGranted);
 }
 
-function isPartOfSemaphore(path: string, directories: ReadonlyMap<string, Directory>): boolean {
+function isPartOfSemaphore(path: string, znodes: KnownZnodes): boolean {
   const { parent, name } = split(path);
-  return (name === 'leases' || name === 'locks') && semaphoreAt(parent, directories) !== undefined;
+  return (name === 'leases' || name === 'locks') && semaphoreAt(parent, znodes) !== undefined;
+}
+
+function unreadableSinceIn(znodes: readonly Pick<ParticipantZnode, 'unreadableSince'>[]): number | undefined {
+  const since = znodes.map(({ unreadableSince }) => unreadableSince).filter((each) => each !== undefined);
+  return since.length > 0 ? Math.min(...since) : undefined;
 }
 
 const kinds: readonly (readonly [ParticipantKind, BoardLockKind])[] = [
@@ -139,13 +160,13 @@ function kindOf(queue: readonly ParticipantZnode[]): BoardLockKind | undefined {
 }
 
 /**
- * A znode whose content was not read yet is left out: the answer is under way. So is a znode with children, which is a
+ * A znode that is not known yet is left out: the answer is under way. So is a znode with children, which is a
  * lock itself.
  */
 function sorted({ participants }: Directory, directories: ReadonlyMap<string, Directory>): ParticipantZnode[] {
   const read: ParticipantZnode[] = [];
   for (const znode of participants.values())
-    if (znode.content && !directories.get(znode.path)?.hasChildren) read.push(znode);
+    if (znode.isKnown && !directories.get(znode.path)?.hasChildren) read.push(znode);
   return read.sort(byPlace);
 }
 
@@ -181,6 +202,7 @@ function weighted(path: string, { claim }: Directory, queue: readonly Participan
     holders: holder ? [holder] : [],
     waiters: waiters.filter((znode) => znode !== holder),
     claimToken: holder ? claim?.mzxid : undefined,
+    unreadableSince: unreadableSinceIn(queue),
   };
 }
 

@@ -15,6 +15,8 @@ export class ParticipantZnode {
   heldSince: number | undefined;
   /** True if the last look showed that it holds the lock. */
   isHolder = false;
+  /** The time since which the servers refuse to show the znode. Its content is then what was read before, if anything was. */
+  unreadableSince: number | undefined;
   /** True for a permit of a semaphore whose grant was seen. */
   isGranted = false;
   #content: Content | undefined;
@@ -27,6 +29,11 @@ export class ParticipantZnode {
   /** Undefined until the first answer. */
   get content(): Content | undefined {
     return this.#content;
+  }
+
+  /** True if the servers have shown the znode, or refused to. */
+  get isKnown(): boolean {
+    return this.#content !== undefined || this.unreadableSince !== undefined;
   }
 
   /** Returns true if the new content differs from the last one in anything that is shown. */

@@ -3,11 +3,13 @@ import type { Stat } from '../zookeeper/operations.js';
 import { join, parentsOf } from '../zookeeper/path.js';
 import { participantName } from './participant-name.js';
 import { ParticipantZnode } from './participant-znode.js';
+import { SecondLooks } from './second-looks.js';
 import { TreeFeed, type TreeReader } from './tree-feed.js';
 
 /**
  * A live copy of the znodes below a path: every directory, and in each the participants of a lock. It reads everything
- * once for each connection, and afterwards only what changes.
+ * once for each connection, and afterwards what changes. Servers do not tell all changes, so it reads the znodes again
+ * from time to time.
  */
 export class ZnodeTree implements TreeReader {
   readonly #host: LockHost;
@@ -16,14 +18,18 @@ export class ZnodeTree implements TreeReader {
   readonly #stopFollowing: () => void;
   readonly #withoutRecursion = new Set<string>();
   readonly #directories = new Map<string, Directory>();
-  readonly #unreadable = new Map<string, unknown>();
+  readonly #unreadable = new Map<string, Unreadable>();
+  readonly #secondLooks: SecondLooks;
   #feed: TreeFeed | undefined;
+  /** True if everything has been read once on this connection. */
+  #isComplete = false;
 
   constructor(host: LockHost, root: string, listener: TreeListener) {
     this.#host = host;
     this.#root = root;
     this.#listener = listener;
     this.#directories.set(root, new Directory(root));
+    this.#secondLooks = new SecondLooks(host.clock, { unreadable: this.#unreadable, paths: () => this.#paths() });
     this.#stopFollowing = host.sessions.onChange(() => this.#follow());
     this.#follow();
   }
@@ -32,12 +38,12 @@ export class ZnodeTree implements TreeReader {
     return this.#directories;
   }
 
-  /** The paths that the servers refused to show, and their errors. */
-  get unreadable(): ReadonlyMap<string, unknown> {
+  /** The znodes that the servers refuse to show, by path. */
+  get unreadable(): ReadonlyMap<string, Unreadable> {
     return this.#unreadable;
   }
 
-  /** True if the servers refused to show this znode or one above it: what the tree knows of its children is not all. */
+  /** True if the servers refuse to show this znode or one above it: what the tree knows of its children is not all. */
   isRefused(path: string): boolean {
     return this.#unreadable.size > 0 && ['/', ...parentsOf(path)].some((each) => this.#unreadable.has(each));
   }
@@ -49,6 +55,7 @@ export class ZnodeTree implements TreeReader {
 
   close(): void {
     this.#stopFollowing();
+    this.#secondLooks.stop();
     this.#feed?.end();
     this.#feed = undefined;
   }
@@ -58,24 +65,41 @@ export class ZnodeTree implements TreeReader {
   listed(path: string, names: readonly string[]): void {
     const directory = this.#directories.get(path);
     if (!directory) return;
-    this.#unreadable.delete(path);
+    const hidden = this.#unreadable.get(path);
+    const before = new Set(directory.names());
     const present = new Set(names);
-    for (const name of directory.names()) if (!present.has(name)) this.deleted(join(path, name));
+    for (const name of before) if (!present.has(name)) this.deleted(join(path, name));
     for (const name of names) {
       if (this.#isHidden(path, name)) continue;
       const child = this.#add(directory, name);
+      // Later changes of what was read on this connection are reported.
+      if (this.#isComplete && this.isRecursive && before.has(name) && (child === 'directory' || child.isKnown))
+        continue;
       if (child !== 'directory') this.#feed?.read(child.path);
-      if (this.#directories.has(join(path, name))) this.#feed?.list(join(path, name));
+      if (!this.#directories.has(join(path, name))) continue;
+      if (hidden && !before.has(name)) this.#unreadable.set(join(path, name), hidden);
+      this.#feed?.list(join(path, name));
     }
     if (directory.isWeighted) this.#feed?.read(path);
     // A directory without znodes may be a lock that has just become free.
-    this.#changed(path);
+    if (!this.#isComplete || names.some((name) => !before.has(name))) this.#changed(path);
+    if (hidden) this.#reveal(directory);
+  }
+
+  /** A lock is shown again when all of it has been read: the answer to one more list comes behind that. */
+  #reveal({ path, participants }: Directory): void {
+    if (this.#isComplete && [...participants.values()].some(({ isKnown }) => !isKnown)) {
+      this.#feed?.list(path);
+      return;
+    }
+    this.#unreadable.delete(path);
+    this.#listener.revealed(path);
   }
 
   read(path: string, data: Buffer, stat: Stat): void {
-    this.#unreadable.delete(path);
     const own = this.#directories.get(path);
     if (own?.isWeighted) {
+      if (own.claim?.mzxid === stat.mzxid) return;
       own.claim = { data, mzxid: stat.mzxid };
       this.#listener.changed(path);
       return;
@@ -84,7 +108,9 @@ export class ZnodeTree implements TreeReader {
     const znode = directory?.participants.get(name);
     if (!directory || !znode) return;
     const isNew = znode.content === undefined;
-    if (!znode.read(data, stat)) return;
+    const wasUnreadable = this.#unreadable.delete(path);
+    znode.unreadableSince = undefined;
+    if (!znode.read(data, stat) && !wasUnreadable) return;
     if (isNew) this.#listener.joined(znode);
     // No session owns it, so it may be a lock whose name looks like a participant's.
     if (znode.content?.sessionId === undefined && !this.#directories.has(path)) {
@@ -109,8 +135,7 @@ export class ZnodeTree implements TreeReader {
       return;
     }
     this.#changed(directory.path);
-    // The recursive watch reports the children of a new znode one by one.
-    if (!this.isRecursive) this.#feed?.list(path);
+    this.#feed?.list(path);
   }
 
   changed(path: string): void {
@@ -138,14 +163,37 @@ export class ZnodeTree implements TreeReader {
   }
 
   refused(path: string, error: unknown): void {
-    this.#unreadable.set(path, error);
+    const before = this.#unreadable.get(path);
+    const sinceMs = before?.sinceMs ?? this.#host.clock.wall();
+    this.#unreadable.set(path, { error, sinceMs });
+    if (before) return;
+    const { directory, name } = this.#placeOf(path);
+    const znode = directory?.participants.get(name);
+    if (directory && znode) {
+      znode.unreadableSince = sinceMs;
+      this.#changed(directory.path);
+    }
     // They may have left meanwhile, and no list will tell.
     for (const name of this.#directories.get(path)?.names() ?? []) this.deleted(join(path, name));
     this.#listener.changed(path);
   }
 
   complete(): void {
+    this.#isComplete = true;
+    this.#secondLooks.start((path) => this.#lookAgain(path));
     this.#listener.complete();
+  }
+
+  #lookAgain(path: string): void {
+    if (this.#directories.has(path)) this.#feed?.list(path);
+    else this.#feed?.read(path);
+  }
+
+  *#paths(): Generator<string> {
+    for (const { path, participants } of this.#directories.values()) {
+      yield path;
+      for (const znode of participants.values()) yield znode.path;
+    }
   }
 
   /** A znode that is named as a participant stops to look like one with its first child. */
@@ -162,6 +210,8 @@ export class ZnodeTree implements TreeReader {
     const wasConnected = this.#feed !== undefined;
     this.#feed?.end();
     this.#feed = undefined;
+    this.#secondLooks.stop();
+    this.#isComplete = false;
     if (this.#host.isClosing) return;
     if (wasConnected) this.#listener.cutOff();
     if (session.isConnected) this.#feed = new TreeFeed({ session, clock }, this.#root, this, this.#withoutRecursion);
@@ -219,10 +269,19 @@ export class Directory {
   }
 }
 
+/** A znode that the servers refuse to show. */
+export interface Unreadable {
+  readonly error: unknown;
+  /** The time of the first refusal, by the clock of this process, in milliseconds since 1970. */
+  readonly sinceMs: number;
+}
+
 /** The receiver of a tree's changes. */
 export interface TreeListener {
   /** The content of a directory has changed, or the directory has been deleted. */
   changed(path: string): void;
+  /** A directory can be read again. What it contains may have changed at any time while it could not. */
+  revealed(path: string): void;
   /** A participant's content was read for the first time. */
   joined(znode: ParticipantZnode): void;
   /** A participant has been deleted. Its content may never have been read. */

@@ -21,7 +21,7 @@ export interface Meant {
  */
 export async function holderOf(host: LockHost, board: LockBoard, path: string): Promise<Meant | undefined> {
   const [hidden] = board.unreadable.values();
-  if (hidden !== undefined) refused(host.options, `The holder of ${path} cannot be read`)(hidden);
+  if (hidden) refused(host.options, `The holder of ${path} cannot be read`)(hidden.error);
   const holders = board.locks.get(path)?.holders ?? [];
   if (holders.length > 1)
     throw new UsageError(

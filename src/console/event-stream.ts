@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { eventJson, lockJson, stateJson } from '../board/lock-json.js';
+import { eventJson, lockJson, stateJson, unreadableJson, type UnreadableJson } from '../board/lock-json.js';
 import type { BoardChange, LockBoard } from '../board/lock-board.js';
 
 /**
@@ -81,6 +81,7 @@ export class EventStream {
     const change = {
       now: new Date().toISOString(),
       state: stateJson(this.#board),
+      ...this.#unreadable(),
       locks: locks.map((view) => lockJson(view, mostParticipants)),
       gone,
       events: events.map(eventJson),
@@ -105,12 +106,18 @@ export class EventStream {
     if (pace === 'missed') this.#write(page, this.#snapshot());
   }
 
+  #unreadable(): { readonly unreadable: readonly UnreadableJson[]; readonly unreadableCount: number } {
+    const all = unreadableJson(this.#board);
+    return { unreadable: all.slice(0, mostUnreadable), unreadableCount: all.length };
+  }
+
   #snapshot(): string {
     return messageOf('snapshot', {
       now: new Date().toISOString(),
       root: this.#board.root,
       allowRevoke: this.#allowRevoke,
       state: stateJson(this.#board),
+      ...this.#unreadable(),
       locks: [...this.#board.locks.values()].map((view) => lockJson(view, mostParticipants)),
       events: this.#board.events.map(eventJson),
     });
@@ -132,6 +139,9 @@ function messageOf(event: string, content: object): string {
 
 /** More waiters than a page can show at a glance are in `GET /api/locks?path=`. */
 const mostParticipants = 20;
+
+/** More of them are in `GET /api/locks`. */
+const mostUnreadable = 20;
 
 const mostPages = 100;
 

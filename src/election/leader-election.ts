@@ -169,8 +169,9 @@ export class LeaderElection {
   }
 
   /**
-   * Yields the leader, and yields it again at every change; undefined while there is none. It watches one znode, and
-   * sends nothing while the leader stays. Changes that happen while the loop's body runs are combined.
+   * Yields the leader, and yields it again at every change; undefined while there is none. It watches one znode. While
+   * the leader stays, it only reads that again after each ten session timeouts: servers send no event to a client that
+   * has lost the right to read. Changes that happen while the loop's body runs are combined.
    *
    * @returns a generator that ends when `signal` aborts or the client is closed, and leaves no watch behind
    * @throws ClientClosedError when the client was closed before the call

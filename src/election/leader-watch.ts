@@ -21,7 +21,7 @@ export class LeaderWatch {
     this.#host = host;
     this.#path = path;
     this.#kind = kind;
-    this.#watch = new ChangeWatch(host.sessions, path, deadline);
+    this.#watch = new ChangeWatch(host, path, deadline);
   }
 
   /** Waits for a change since the last look. Resolves with the leader at that time. */

@@ -1,11 +1,12 @@
 import type { SessionKeeper } from '../client/session-keeper.js';
+import type { Clock } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Session } from '../zookeeper/session.js';
 import { watchKindOf, type Watched } from '../zookeeper/watches.js';
 
 /** Reads znodes again and again, each time after one of the watches that the last reading planted has fired. */
 export class ChangeWatch {
-  readonly #sessions: SessionKeeper;
+  readonly #host: WatchHost;
   readonly #path: string;
   readonly #deadline: Deadline;
   #session: Session | undefined;
@@ -16,8 +17,8 @@ export class ChangeWatch {
   #wake: () => void = nothing;
 
   /** @param path the znode for which a server catches up before the first reading of a session */
-  constructor(sessions: SessionKeeper, path: string, deadline: Deadline) {
-    this.#sessions = sessions;
+  constructor(host: WatchHost, path: string, deadline: Deadline) {
+    this.#host = host;
     this.#path = path;
     this.#deadline = deadline;
   }
@@ -25,12 +26,20 @@ export class ChangeWatch {
   /**
    * Waits for a change since the last reading, and reads. If an answer is lost, reads again: the next connection sets
    * the watches again, but reports nothing that happened before the last answer.
+   *
+   * Reads also without a change, after ten session timeouts: servers send no event of a znode to a client that may not
+   * read it any more (CVE-2024-23944), and the reading finds the refusal.
    */
   async next<T>(read: (session: Session) => Promise<T>): Promise<T> {
     if (!this.#hasChanged) {
       await this.#deadline.wait<undefined>((wake) => {
+        const { clock, sessions } = this.#host;
+        const cancel = clock.after(timeoutsBetweenReadings * sessions.timeoutMs, () => wake(undefined));
         this.#wake = () => wake(undefined);
-        return () => (this.#wake = nothing);
+        return () => {
+          cancel();
+          this.#wake = nothing;
+        };
       });
     }
     const question = async (session: Session): Promise<T> => {
@@ -45,7 +54,7 @@ export class ChangeWatch {
         this.#unwatch([...before].filter(([key]) => !this.#planted.has(key)).map(([, planted]) => planted));
       }
     };
-    return this.#sessions.ask(question, this.#deadline);
+    return this.#host.sessions.ask(question, this.#deadline);
   }
 
   /** As `Session.watch`. A change wakes the next reading. */
@@ -89,6 +98,13 @@ export class ChangeWatch {
     this.#wake();
   };
 }
+
+interface WatchHost {
+  readonly sessions: SessionKeeper;
+  readonly clock: Pick<Clock, 'after'>;
+}
+
+const timeoutsBetweenReadings = 10;
 
 interface Planted {
   readonly path: string;

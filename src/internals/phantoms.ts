@@ -12,6 +12,9 @@ import { unownedText } from './unowned.js';
  * attach to another server, which reports the deletion. A znode that no session owns is told: it is never deleted by the
  * servers, and its waiters would wait without a word as well.
  *
+ * The same question finds the deletion of a znode whose rights were changed during the wait: servers withhold its event from
+ * a client that may not read it any more (CVE-2024-23944).
+ *
  * @param paths the znodes, at most a hundred of which are asked for
  * @param recheck called at another server, or if this server does not show the znode either and has not told its deletion
  * @returns a function that ends the questions
@@ -134,9 +137,9 @@ class PhantomSeeker {
     report.warn(`A lock is waited for that nobody can release: ${unownedText(report.onServers(path))}`, undefined);
   }
 
-  #found({ is, path }: Missing): void {
+  #found({ is, path }: Found): void {
     const place = this.#places.get(path);
-    if (!place) return;
+    if (!place || is === 'hidden') return;
     const recheck = (): void => [...place.waiters].forEach((each) => each());
     if (is === 'gone') {
       recheck();
@@ -180,17 +183,23 @@ export interface PhantomTools {
   readonly clock: Pick<Clock, 'after' | 'now'>;
 }
 
-interface Missing {
-  readonly is: 'phantom' | 'gone';
+/** `hidden`: it exists, and this client may not read it. */
+interface Found {
+  readonly is: 'phantom' | 'gone' | 'hidden';
   readonly path: string;
 }
 
-/** The first of the znodes that the quorum does not have; `phantom` if this server shows it all the same. */
-export async function phantomAmong(session: Session, paths: readonly string[]): Promise<Missing | undefined> {
+/**
+ * The first of the znodes that the quorum does not have, or does not show. `phantom` if the quorum does not have it, and
+ * this server shows it all the same. The servers do not look at the znodes behind it.
+ */
+export async function phantomAmong(session: Session, paths: readonly string[]): Promise<Found | undefined> {
   const { value } = await session.request(check(paths));
   if (value.is === 'done') return undefined;
-  const path = paths[value.errors.findIndex((error) => error?.is('NO_NODE'))];
+  const path = paths[value.errors.findIndex((error) => error !== undefined)];
   if (path === undefined) return undefined;
+  if (value.error.is('NO_AUTH')) return { is: 'hidden', path };
+  if (!value.error.is('NO_NODE')) return undefined;
   // The answer above comes behind every deletion that this server has learned of.
   return { is: (await session.find(exists(path))) ? 'phantom' : 'gone', path };
 }

@@ -30,7 +30,7 @@ export class QueueWatch {
     this.#host = host;
     this.#path = path;
     this.#deadline = deadline;
-    this.#watch = new ChangeWatch(host.sessions, path, deadline);
+    this.#watch = new ChangeWatch(host, path, deadline);
     this.#ordered = [
       new OrderedQueue(standardDriver, { path, foreignNodes: 'wait' }),
       new OrderedQueue(latchDriver, { path, foreignNodes: 'reject' }),

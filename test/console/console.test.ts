@@ -4,6 +4,7 @@ import { InterProcessMutex, type Hold } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { until } from '../../lab/until.ts';
 import { setData } from '../../lab/semaphores.ts';
+import { createEphemeral, remove } from '../../src/zookeeper/operations.ts';
 import { consoleOfEachTest } from './support/console-of.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
@@ -127,6 +128,29 @@ describe('the web console, in a browser', function () {
     await page.getByText('live', { exact: true }).waitFor();
     expect(await page.getByRole('alert').isVisible()).to.equal(false);
     await releaseAll(kept, added);
+  });
+
+  it('says that a lock is not readable, and since when', async () => {
+    const page = await shown.open();
+    const hold = await at('orders').acquire({ data: bytes('first worker') });
+    const row = rowOf(page, 'orders');
+    await row.getByText('first worker').waitFor();
+    const hidden = `${lab.path}/orders/${'f'.repeat(32)}__lock__0000009999`;
+    const nobody = [{ permissions: 30, scheme: 'world', id: 'anyone' }];
+    await lab.other.session.request(createEphemeral(hidden, bytes('kazoo'), nobody));
+    await row.getByText(/^not readable for \ds$/).waitFor();
+    await page.getByText(/^Not all is shown\. Not readable: \S+__lock__0000009999 \(for \ds\)$/).waitFor();
+    await page.locator('#total-held', { hasText: /^0$/ }).waitFor();
+    await page.getByLabel('Show', { exact: true }).selectOption('unreadable');
+    await shows(page, 'orders');
+    await row.getByRole('button').click();
+    await page.locator('li', { hasText: hidden }).getByText('for ').waitFor();
+    expect(await page.locator('body').textContent()).not.to.match(/NaN|1970|Invalid/);
+    await lab.other.session.request(remove(hidden));
+    await page.getByText(/^Not all is shown/).waitFor({ state: 'hidden' });
+    await page.getByLabel('Show', { exact: true }).selectOption('held');
+    await shows(page, 'orders');
+    await hold.release();
   });
 
   it('says when its own server does not answer', async () => {

@@ -6,8 +6,8 @@ import { openAcl, createPersistent, type Operation } from '../../src/zookeeper/o
 import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
 
 /** A connection of the library to a real server, for requests one by one. Both are new for each suite or test. */
-export interface ProbeLab {
-  readonly server: ZooKeeperServer;
+export interface ProbeLab<Server = ZooKeeperServer> {
+  readonly server: Server;
   /** Belongs to this test. */
   readonly probe: ConnectionProbe;
   /** A persistent znode of this test. */
@@ -22,6 +22,11 @@ export interface ProbeLab {
 }
 
 export function probeOfEachTest(options: ServerOptions = {}): ProbeLab {
+  return probeOf(() => startRealServer(options));
+}
+
+/** As `probeOfEachTest`, to a server that `start` starts. */
+export function probeOf<Server extends ProbedServer>(start: () => Promise<Server>): ProbeLab<Server> {
   let probes: ConnectionProbe[] = [];
   const connect = async (more: ProbeOptions = {}): Promise<ConnectionProbe> => {
     const probe = await ConnectionProbe.connect([lab.server.port], { sessionTimeoutMs: 20_000, ...more });
@@ -30,8 +35,8 @@ export function probeOfEachTest(options: ServerOptions = {}): ProbeLab {
   };
   const ask = <T>(operation: Operation<T>, probe: ConnectionProbe = lab.probe): Promise<T> =>
     probe.send(operation).then(({ value }) => value);
-  const lab: { -readonly [Key in keyof ProbeLab]: ProbeLab[Key] } = {
-    server: undefined as unknown as ZooKeeperServer,
+  const lab: { -readonly [Key in keyof ProbeLab]: ProbeLab<Server>[Key] } = {
+    server: undefined as unknown as Server,
     probe: undefined as unknown as ConnectionProbe,
     path: '',
     connect,
@@ -50,7 +55,7 @@ export function probeOfEachTest(options: ServerOptions = {}): ProbeLab {
     },
   };
   before(async () => {
-    lab.server = await startRealServer(options);
+    lab.server = await start();
   });
   beforeEach(async () => {
     lab.path = testPath('').slice(0, -1);
@@ -63,4 +68,9 @@ export function probeOfEachTest(options: ServerOptions = {}): ProbeLab {
   });
   after(() => lab.server.stop());
   return lab;
+}
+
+interface ProbedServer {
+  readonly port: number;
+  stop(): Promise<void>;
 }

@@ -1,13 +1,14 @@
 import { tests } from '../named-tests.mjs';
 
 const board = (...named) => tests('behaviour/board/lock-board', ...named);
+const hidden = (...named) => tests('behaviour/board/unreadable', ...named);
 
 /** The live view of all locks: a row that is stale or wrong, a page that obeys another site. */
 export const mutants = [
   {
     name: 'the board keeps the znodes that left during an outage',
     file: 'src/board/znode-tree.ts',
-    find: 'for (const name of directory.names()) if (!present.has(name)) this.deleted(join(path, name));',
+    find: 'for (const name of before) if (!present.has(name)) this.deleted(join(path, name));',
     replace: '',
     tests: board('shows no stale row when it is back'),
   },
@@ -56,7 +57,7 @@ export const mutants = [
   {
     name: 'zklock watch does not say what it could not read',
     file: 'src/cli/observe/watch-locks.ts',
-    find: 'const now = isCutOff ? missing : [...board.unreadable.keys()].sort();',
+    find: 'const now = isCutOff ? missing : unreadableJson(board);',
     replace: 'const now = missing;',
     tests: tests('behaviour/operator/watch', 'names what it could not read, and fails when its reader leaves'),
   },
@@ -66,6 +67,118 @@ export const mutants = [
     find: 'end(exitCodeOfBoard(board))',
     replace: 'end(0)',
     tests: tests('behaviour/operator/watch', 'names what it could not read, and fails when its reader leaves'),
+  },
+  {
+    name: 'the board watches only what it may read',
+    file: 'src/board/tree-feed.ts',
+    find: 'getChildren(path, true)',
+    replace: 'getChildren(path, !this.isRecursive)',
+    tests: hidden('says that a lock is not readable'),
+  },
+  {
+    name: 'the board lists the children of a new lock never',
+    file: 'src/board/znode-tree.ts',
+    find: 'this.#changed(directory.path);\n    this.#feed?.list(path);',
+    replace: 'this.#changed(directory.path);\n    if (!this.isRecursive) this.#feed?.list(path);',
+    tests: hidden('shows a new lock whose holder'),
+  },
+  {
+    name: 'the board shows a waiter as the holder because it may not read the holder',
+    file: 'src/board/lock-view.ts',
+    find: 'if (znode.isKnown && !directories',
+    replace: 'if (znode.content && !directories',
+    tests: hidden('says that a lock is not readable'),
+  },
+  {
+    name: 'a lock that is partly hidden has a state',
+    file: 'src/board/lock-json.ts',
+    find: "if (unreadableSince !== undefined) return 'unreadable';",
+    replace: '',
+    tests: hidden('says that a lock is not readable'),
+  },
+  {
+    name: 'the board forgets since when it may not read a znode',
+    file: 'src/board/znode-tree.ts',
+    find: 'before?.sinceMs ?? this.#host.clock.wall()',
+    replace: 'this.#host.clock.wall()',
+    tests: hidden('through a lost connection', 'names a hidden lock'),
+  },
+  {
+    name: 'the board never asks again for what it was refused',
+    file: 'src/board/second-looks.ts',
+    find: "if (isZooKeeperError(error, 'NO_AUTH')) yield path;",
+    replace: 'if (error === undefined) yield path;',
+    tests: hidden('notices within a minute'),
+  },
+  {
+    name: 'the board does not notice that it lost the right to read',
+    file: 'src/board/second-looks.ts',
+    find: 'if (!unreadable.has(path)) yield path;',
+    replace: 'if (unreadable.has(path)) yield path;',
+    tests: hidden('notices within a minute'),
+  },
+  {
+    name: 'the board tells the holders of a semaphore that it cannot know',
+    file: 'src/board/lock-view.ts',
+    find: "return kind === 'semaphore' && unreadableSince !== undefined;",
+    replace: "return kind !== 'semaphore' && unreadableSince !== undefined;",
+    tests: hidden('says nothing of the permits'),
+  },
+  {
+    name: 'a semaphore whose permits may not be listed has a state',
+    file: 'src/board/lock-view.ts',
+    find: 'unreadableSinceIn([...folders, ...permits, ...waiters])',
+    replace: 'unreadableSinceIn([...permits, ...waiters])',
+    tests: hidden('says nothing of the permits'),
+  },
+  {
+    name: 'the board shows a lock again before it has read its participants',
+    file: 'src/board/znode-tree.ts',
+    find: 'this.#isComplete && [...participants.values()].some(({ isKnown }) => !isKnown)',
+    replace: 'participants.size < 0',
+    tests: hidden('says of a lock that can be read again'),
+  },
+  {
+    name: 'the board says that a lock was granted that it may read again',
+    file: 'src/board/lock-board.ts',
+    find: 'this.#revealed.has(path)',
+    replace: 'this.#revealed.size < 0',
+    tests: hidden('says of a lock that can be read again'),
+  },
+  {
+    name: 'the board handles an event before an older answer',
+    file: 'src/board/tree-feed.ts',
+    find: 'if (!this.#isEnded) outcome.answered(value);\n      return value;',
+    replace: 'void Promise.resolve().then(() => this.#isEnded || outcome.answered(value));\n      return value;',
+    tests: tests('behaviour/field/board-cost', 'in one packet'),
+  },
+  {
+    name: 'the board lists a lock at each of its changes',
+    file: 'src/board/tree-feed.ts',
+    find: 'if (!this.#cancelTick) this.#tick();',
+    replace: 'this.#tick();',
+    tests: tests('behaviour/field/board-cost', 'of a busy lock'),
+  },
+  {
+    name: 'the board lists ten thousand names at each tick',
+    file: 'src/board/tree-feed.ts',
+    find: 'this.#room -= names.length / namesAList;',
+    replace: '',
+    tests: tests('behaviour/field/board-cost', 'a long list'),
+  },
+  {
+    name: 'the board lists all its locks at once',
+    file: 'src/board/tree-feed.ts',
+    find: 'if (this.#room <= 0) break;',
+    replace: '',
+    tests: tests('behaviour/field/board-cost', 'of many locks'),
+  },
+  {
+    name: 'the board looks at all znodes again each second',
+    file: 'src/board/second-looks.ts',
+    find: 'Math.min(mostAtOnce, Math.ceil(this.#left.length / this.#calls))',
+    replace: 'this.#left.length',
+    tests: tests('behaviour/field/board-cost', 'while nothing changes'),
   },
   {
     name: 'the console accepts every host name',

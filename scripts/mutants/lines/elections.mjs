@@ -45,6 +45,13 @@ export const mutants = [
     tests: tests('behaviour/election', 'yields the leader at every change'),
   },
   {
+    name: 'an observer that waits for an event that a server withholds',
+    file: 'src/internals/change-watch.ts',
+    find: 'clock.after(timeoutsBetweenReadings * sessions.timeoutMs, () => wake(undefined))',
+    replace: 'clock.after(2 ** 40 * sessions.timeoutMs, () => wake(undefined))',
+    tests: tests('behaviour/accounts/rights-taken', 'and observes a'),
+  },
+  {
     name: 'an observer that follows no next session',
     file: 'src/internals/change-watch.ts',
     find: 'this.#stopListening = session.onChange(() => session.isEnded && this.#fired());',

@@ -387,6 +387,13 @@ export const mutants = [
     tests: tests('behaviour/field/phantom', 'mutex: behind 3'),
   },
   {
+    name: 'a znode that may not be read hides that another one has been deleted',
+    file: 'src/internals/phantoms.ts',
+    find: "if (value.error.is('NO_AUTH')) return { is: 'hidden', path };",
+    replace: '',
+    tests: tests('behaviour/accounts/rights-taken', 'although the holder of another one stays'),
+  },
+  {
     name: 'a waiter that has left looks for phantoms all the same',
     file: 'src/internals/attempt.ts',
     find: 'this.#watchOwnAfterReconnect(), seekFar);',

@@ -54,7 +54,8 @@ export function showStatus(args: ListArguments, io: Io): Promise<number> {
 function emptyLock(board: LockBoard, path: string): Omit<LockJson, 'kind'> & { readonly kind: null } {
   const otherCount = board.othersAt(path);
   const state = otherCount > 0 && board.locks.size === 0 ? 'unknown' : 'free';
-  return { path, kind: null, state, holders: [], waiters: [], holderCount: 0, waiterCount: 0, otherCount };
+  const nobody = { holders: [], waiters: [], holderCount: 0, waiterCount: 0 };
+  return { path, kind: null, state, unreadableSince: null, ...nobody, otherCount };
 }
 
 /** Names what is missing, and returns the exit code. */

@@ -28,11 +28,16 @@ export function lockRow(lock: LockJson, nowMs: number): LockRow {
   return {
     path: printable(lock.path),
     kind: lock.kind,
-    state: lock.state,
+    state: stateText(lock, nowMs),
     holder: first ? `${whoText(first)}${askedText(first)}${others > 0 ? ` and ${others} more` : ''}` : '-',
     since: first ? sinceText(first, nowMs) : '-',
     waiting: String(lock.waiterCount),
   };
+}
+
+/** The state of a lock. A lock of which not all can be read says since when. */
+export function stateText({ state, unreadableSince }: LockJson, nowMs: number): string {
+  return unreadableSince === null ? state : unreadableFor(unreadableSince, nowMs);
 }
 
 /** The rows in columns as wide as they need to be. */
@@ -53,7 +58,7 @@ export function tableText(rows: readonly LockRow[]): string {
 /** Everything about one lock. */
 export function statusText(lock: LockJson, nowMs: number): string {
   const lines = [
-    `${printable(lock.path)}: ${lock.kind}, ${lock.state}, ${lock.waiterCount} waiting${othersText(lock.otherCount)}`,
+    `${printable(lock.path)}: ${lock.kind}, ${stateText(lock, nowMs)}, ${lock.waiterCount} waiting${othersText(lock.otherCount)}`,
   ];
   for (const holder of lock.holders) lines.push(...participantLines('holder', holder, nowMs));
   for (const waiter of lock.waiters) lines.push(...participantLines(`waiter ${waiter.position}`, waiter, nowMs));
@@ -72,7 +77,8 @@ export function eventText({ at, path, type, from, to, duringOutage }: EventJson)
 }
 
 /** The owner of a znode, as short as possible. */
-export function whoText({ host, pid, sessionId, data }: Omit<ActorJson, 'path'>): string {
+export function whoText({ host, pid, sessionId, data, unreadableSince }: Omit<ActorJson, 'path'>): string {
+  if (unreadableSince !== null && sessionId === null) return 'not readable';
   const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
   const session = sessionId === null ? ['owned by no session'] : known === '' ? [`session ${sessionId}`] : [];
   return printable([...(known === '' ? [] : [known]), ...session].join(', '));
@@ -80,7 +86,12 @@ export function whoText({ host, pid, sessionId, data }: Omit<ActorJson, 'path'>)
 
 /** `≤`: the grant was not seen, so the holder's time in the queue may be part of the age. */
 export function sinceText({ heldSince, queuedAt }: ParticipantJson, nowMs: number): string {
-  return heldSince === null ? `≤ ${ageText(nowMs - Date.parse(queuedAt))}` : ageText(nowMs - Date.parse(heldSince));
+  if (heldSince !== null) return ageText(nowMs - Date.parse(heldSince));
+  return queuedAt === null ? '?' : `≤ ${ageText(nowMs - Date.parse(queuedAt))}`;
+}
+
+function unreadableFor(since: string, nowMs: number): string {
+  return `not readable for ${ageText(nowMs - Date.parse(since))}`;
 }
 
 function askedText({ asked }: ParticipantJson): string {
@@ -100,12 +111,16 @@ function participantLines(title: string, one: ParticipantJson, nowMs: number): s
     one.asked === null ? '' : `asked to release (${one.asked})`,
   ].filter((part) => part !== '');
   const held = one.position === 0 ? [`held     ${sinceText(one, nowMs)}`, `token    ${one.fencingToken ?? '-'}`] : [];
-  const rows = [
-    `znode    ${printable(one.path)}`,
-    `session  ${one.sessionId ?? `none, so it never goes by itself. ${printable(unownedAdvice(one.path))}`}`,
-    `queued   ${one.queuedAt} (${ageText(nowMs - Date.parse(one.queuedAt))} ago)`,
-    ...held,
-    `data     ${printable(one.data) || '(none)'}`,
-  ];
+  const read =
+    one.queuedAt === null
+      ? []
+      : [
+          `session  ${one.sessionId ?? `none, so it never goes by itself. ${printable(unownedAdvice(one.path))}`}`,
+          `queued   ${one.queuedAt} (${ageText(nowMs - Date.parse(one.queuedAt))} ago)`,
+          ...held,
+          `data     ${printable(one.data) || '(none)'}`,
+        ];
+  const hidden = one.unreadableSince === null ? [] : [`read     ${unreadableFor(one.unreadableSince, nowMs)}`];
+  const rows = [`znode    ${printable(one.path)}`, ...read, ...hidden];
   return [`  ${title}: ${said.join(', ')}`, ...rows.map((row) => `    ${row}`)];
 }

@@ -49,8 +49,8 @@ export async function readBoard(
   const board = new LockBoard(client.host, root);
   try {
     await untilLive({ client, board }, options['connect-timeout'] ?? defaultWaitMs);
-    const error = board.unreadable.get(root);
-    if (error !== undefined) refused(client.host.options, `The locks below ${root} cannot be read`)(error);
+    const hidden = board.unreadable.get(root);
+    if (hidden) refused(client.host.options, `The locks below ${root} cannot be read`)(hidden.error);
     return board;
   } catch (error) {
     board.close();

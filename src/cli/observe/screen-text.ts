@@ -1,6 +1,6 @@
 import type { BoardEvent } from '../../board/board-event.js';
 import { eventJson, type LockJson } from '../../board/lock-json.js';
-import type { BoardState } from '../../board/lock-board.js';
+import type { BoardState, LockBoard } from '../../board/lock-board.js';
 import type { LockView } from '../../board/lock-view.js';
 import { eventText, lockHeader, lockRow, type LockRow } from './lock-table.js';
 import { printable } from '../../support/printable.js';
@@ -18,6 +18,7 @@ export interface ScreenContent {
   readonly order: Order;
   readonly root: string;
   readonly state: BoardState;
+  readonly unreadable: LockBoard['unreadable'];
   readonly events: readonly BoardEvent[];
   readonly nowMs: number;
   json(view: LockView): LockJson;
@@ -29,7 +30,7 @@ export function screenText(views: readonly LockView[], content: ScreenContent): 
   const events = content.events.slice(-Math.max(0, rows - 8)).map((event) => eventText(eventJson(event)));
   const room = Math.max(1, rows - 4 - events.length);
   const shown = views.slice(top, top + room).map((view) => lockRow(content.json(view), nowMs));
-  const widths = widthsFor(columns);
+  const widths = widthsFor(columns, Math.max(5, ...shown.map(({ state }) => state.length)));
   const lines = [
     titleOf(views, content),
     lineOf(lockHeader, widths),
@@ -44,19 +45,23 @@ export function screenText(views: readonly LockView[], content: ScreenContent): 
     .join('\n');
 }
 
-function titleOf(views: readonly LockView[], { root, state, nowMs }: ScreenContent): string {
+function titleOf(views: readonly LockView[], { root, state, unreadable, nowMs }: ScreenContent): string {
   const waiting = views.reduce((sum, { waiters }) => sum + waiters.length, 0);
-  const held = views.filter(({ holders }) => holders.length > 0).length;
+  const held = views.filter(
+    ({ holders, unreadableSince }) => holders.length > 0 && unreadableSince === undefined,
+  ).length;
   const counts = `${printable(root)}: ${views.length} locks, ${held} held, ${waiting} waiting`;
-  return state.is === 'cut-off'
-    ? `CUT OFF FROM ZOOKEEPER for ${ageText(nowMs - state.sinceMs)}: this may be old · ${counts}`
-    : counts;
+  if (state.is === 'cut-off')
+    return `CUT OFF FROM ZOOKEEPER for ${ageText(nowMs - state.sinceMs)}: this may be old · ${counts}`;
+  const [oldest] = unreadable.values();
+  if (!oldest) return counts;
+  return `NOT ALL IS SHOWN: ${unreadable.size} znodes not readable for ${ageText(nowMs - oldest.sinceMs)} · ${counts}`;
 }
 
 /** The path and the holder share what the other columns leave. */
-function widthsFor(columns: number): Readonly<Record<keyof LockRow, number>> {
-  const fixed = { kind: 10, state: 5, since: 9, waiting: 7 };
-  const left = Math.max(16, columns - 31 - 5 * 2);
+function widthsFor(columns: number, state: number): Readonly<Record<keyof LockRow, number>> {
+  const fixed = { kind: 10, state, since: 9, waiting: 7 };
+  const left = Math.max(16, columns - 26 - state - 5 * 2);
   const path = Math.ceil(left * 0.6);
   return { ...fixed, path, holder: left - path };
 }

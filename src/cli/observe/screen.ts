@@ -124,6 +124,7 @@ class Screen {
       order: this.#order,
       root: this.#board.root,
       state: this.#board.state,
+      unreadable: this.#board.unreadable,
       events: this.#board.events.slice(-eventLines),
       nowMs: Date.now(),
       json: (view) => lockJson(view, 1),

@@ -9,13 +9,13 @@ import { exitCodeOf } from '../failure.js';
 export function unreadableText({ unreadable }: Pick<LockBoard, 'unreadable'>): string | undefined {
   const [first] = unreadable;
   if (!first) return undefined;
-  const [path, error] = first;
+  const [path, { error, sinceMs }] = first;
   const why = error instanceof Error && error.cause instanceof TooLongError ? error.cause : error;
-  return `Not all is shown: ${unreadable.size} znodes could not be read, such as ${printable(path)}: ${commandErrorText(why)}\n`;
+  return `Not all is shown: ${unreadable.size} znodes could not be read, such as ${printable(path)} (since ${new Date(sinceMs).toISOString()}): ${commandErrorText(why)}\n`;
 }
 
 /** Success only if the board shows all. */
 export function exitCodeOfBoard({ unreadable }: Pick<LockBoard, 'unreadable'>): number {
   const [first] = unreadable.values();
-  return unreadable.size === 0 ? exitCodes.success : exitCodeOf(first);
+  return unreadable.size === 0 ? exitCodes.success : exitCodeOf(first?.error);
 }

@@ -1,10 +1,10 @@
-import { eventJson, lockJson, stateJson } from '../../board/lock-json.js';
+import { eventJson, lockJson, stateJson, unreadableJson, type UnreadableJson } from '../../board/lock-json.js';
 import type { LockBoard } from '../../board/lock-board.js';
 import type { connectionOptions } from '../connection.js';
 import { exitCodeOfSignal } from '../exit-code.js';
 import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';
-import { eventText } from './lock-table.js';
+import { eventText, stateText } from './lock-table.js';
 import { openBoard } from './open-board.js';
 import { printable, printableJson } from '../../support/printable.js';
 import { showScreen } from './screen.js';
@@ -30,14 +30,14 @@ export function watchLocks(args: WatchArguments, io: Io): Promise<number> {
 function printEvents(board: LockBoard, io: Io, json: boolean): Promise<number> {
   const print = (line: string): void => void io.stdout.write(`${line}\n`);
   let wasCutOff = false;
-  let missing: readonly string[] = [];
+  let missing: readonly UnreadableJson[] = [];
   /** Prints the state where it has changed: the connection, or the znodes that are not shown. */
   const printState = (): void => {
     const at = new Date().toISOString();
     const { is, since } = stateJson(board);
     const isCutOff = is === 'cut-off';
-    const now = isCutOff ? missing : [...board.unreadable.keys()].sort();
-    const isOther = now.join('\n') !== missing.join('\n');
+    const now = isCutOff ? missing : unreadableJson(board);
+    const isOther = JSON.stringify(now) !== JSON.stringify(missing);
     if (json && (isOther || isCutOff !== wasCutOff)) print(printableJson({ type: is, at, since, unreadable: now }));
     if (!json && isCutOff !== wasCutOff) print(`${at} ${isCutOff ? 'cut off from ZooKeeper' : 'connected again'}`);
     if (!json && isOther) io.stderr.write(unreadableText(board) ?? 'All is shown again\n');
@@ -48,7 +48,9 @@ function printEvents(board: LockBoard, io: Io, json: boolean): Promise<number> {
     const lock = lockJson(view);
     if (json) print(printableJson({ type: 'lock', at: new Date().toISOString(), lock }));
     else
-      print(`${new Date().toISOString()} ${lock.state.padEnd(11)} ${printable(lock.path)} ${lock.waiterCount} waiting`);
+      print(
+        `${new Date().toISOString()} ${stateText(lock, Date.now()).padEnd(11)} ${printable(lock.path)} ${lock.waiterCount} waiting`,
+      );
   }
   printState();
   return new Promise((resolve) => {

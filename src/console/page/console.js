@@ -1,12 +1,14 @@
 import { showEvents, pruneEvents } from './timeline.js';
 import { showLocks, showAges, forgetLock, setLock } from './locks.js';
-import { setText, ageText } from './text.js';
+import { ageText, setText, shown } from './text.js';
 
 /** The state of the page: what the last messages of the console's server said. */
 const model = {
   locks: new Map(),
   events: [],
   state: { is: 'reading', since: null },
+  unreadable: [],
+  unreadableCount: 0,
   allowRevoke: false,
   clockAheadMs: 0,
 };
@@ -71,8 +73,8 @@ setInterval(() => {
 }, 1_000);
 document.addEventListener('visibilitychange', () => renderSoon());
 
-function received({ state, now }) {
-  model.state = state;
+function received({ state, unreadable, unreadableCount, now }) {
+  Object.assign(model, { state, unreadable, unreadableCount });
   model.clockAheadMs = Date.parse(now) - Date.now();
   link = 'up';
   renderSoon();
@@ -114,14 +116,26 @@ function showLink() {
   state.dataset.is = link === 'up' ? is : link;
   setText(cutOff, problem);
   cutOff.hidden = problem === '';
+  showUnreadable();
   document.body.classList.toggle('old', problem !== '');
+}
+
+/** A read of the text by a screen reader each second would disturb, so it is no live region. */
+function showUnreadable() {
+  const { unreadable, unreadableCount, clockAheadMs } = model;
+  const now = Date.now() + clockAheadMs;
+  const named = unreadable.map(({ path, since }) => `${shown(path)} (for ${ageText(now - Date.parse(since))})`);
+  const rest = unreadableCount - named.length;
+  const text = document.getElementById('unreadable');
+  setText(text, `Not all is shown. Not readable: ${named.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`);
+  text.hidden = unreadableCount === 0;
 }
 
 function showTotals() {
   let held = 0;
   let waiting = 0;
-  for (const { holderCount, waiterCount } of model.locks.values()) {
-    held += holderCount > 0 ? 1 : 0;
+  for (const { holderCount, waiterCount, unreadableSince } of model.locks.values()) {
+    held += holderCount > 0 && unreadableSince === null ? 1 : 0;
     waiting += waiterCount;
   }
   const count = (...types) => model.events.filter(({ type }) => types.includes(type)).length;

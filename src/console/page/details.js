@@ -28,12 +28,14 @@ function participant(one, lock, model) {
   if (one.asked !== null) head.append(element('span', 'badge asked', 'asked to release'));
   item.append(head);
   const facts = element('dl');
-  if (one.position === 0)
+  if (one.unreadableSince !== null) facts.append(since('not readable', one.unreadableSince, 'for '));
+  if (one.position === 0 && one.queuedAt !== null)
     facts.append(
       since('held', one.heldSince ?? one.queuedAt, one.heldSince === null ? '≤ ' : ''),
       fact('token', one.fencingToken ?? '–'),
     );
-  facts.append(since('in the queue', one.queuedAt, ''), fact('session', one.sessionId ?? unowned));
+  if (one.queuedAt !== null)
+    facts.append(since('in the queue', one.queuedAt, ''), fact('session', one.sessionId ?? unowned));
   // The data of a known process say only which one it is.
   if (one.pid === null && one.data !== '') facts.append(fact('data', shown(one.data)));
   facts.append(fact('znode', shown(one.path), 'znode'));

@@ -103,9 +103,9 @@ function comparator() {
     path: ({ path }) => path,
     state: ({ state }) => state,
     holder: ({ holders: [first] }) => (first ? whoText(first) : '\uffff'),
-    held: ({ holders: [first] }) => (first ? -Date.parse(first.heldSince ?? first.queuedAt) : -Infinity),
+    held: ({ holders: [first] }) => timeKey(first?.heldSince ?? first?.queuedAt),
     waiters: ({ waiterCount }) => waiterCount,
-    wait: ({ waiters: [first] }) => (first ? -Date.parse(first.queuedAt) : -Infinity),
+    wait: ({ waiters: [first] }) => timeKey(first?.queuedAt),
   };
   const key = keys[sort.by];
   const sign = sort.down ? -1 : 1;
@@ -114,6 +114,11 @@ function comparator() {
     if (one !== other) return one < other ? -sign : sign;
     return a.path < b.path ? -1 : 1;
   };
+}
+
+/** The longest first. A time that is not known comes last. */
+function timeKey(at) {
+  return typeof at === 'string' ? -Date.parse(at) : -Infinity;
 }
 
 function rowOf(lock, model) {
@@ -170,8 +175,7 @@ function fill(row, lock, model, now) {
     const [first] = lock.holders;
     const kind = cells.path.querySelector('.kind');
     setText(kind, lock.kind);
-    const badge = element('span', `badge ${lock.state}`, lock.state);
-    cells.state.replaceChildren(badge);
+    cells.state.replaceChildren(element('span', `badge ${lock.state}`));
     if (lock.holders.some(({ asked }) => asked !== null))
       cells.state.append(element('span', 'badge asked', 'asked to release'));
     const more = lock.holderCount > 1 ? ` +${lock.holderCount - 1}` : '';
@@ -189,9 +193,11 @@ function fill(row, lock, model, now) {
   fillAges(row, lock, now);
 }
 
-function fillAges({ cells, details }, { holders: [holder], waiters: [waiter] }, now) {
+function fillAges({ cells, details }, { state, unreadableSince, holders: [holder], waiters: [waiter] }, now) {
+  const text = unreadableSince === null ? state : `not readable for ${ageText(now - Date.parse(unreadableSince))}`;
+  setText(cells.state.firstElementChild, text);
   setText(cells.held, holder ? heldText(holder, now) : '–');
-  setText(cells.wait, waiter ? ageText(now - Date.parse(waiter.queuedAt)) : '–');
+  setText(cells.wait, !waiter ? '–' : waiter.queuedAt === null ? '?' : ageText(now - Date.parse(waiter.queuedAt)));
   if (details.hidden) return;
   for (const cell of details.querySelectorAll('[data-since]'))
     setText(cell, `${cell.dataset.prefix}${ageText(now - Date.parse(cell.dataset.since))}`);
@@ -199,7 +205,8 @@ function fillAges({ cells, details }, { holders: [holder], waiters: [waiter] }, 
 
 /** `≤`: the grant was not seen, so the holder's time in the queue may be part of the age. */
 function heldText({ heldSince, queuedAt }, now) {
-  return heldSince === null ? `≤ ${ageText(now - Date.parse(queuedAt))}` : ageText(now - Date.parse(heldSince));
+  if (heldSince !== null) return ageText(now - Date.parse(heldSince));
+  return queuedAt === null ? '?' : `≤ ${ageText(now - Date.parse(queuedAt))}`;
 }
 
 function showHeads() {
@@ -209,10 +216,11 @@ function showHeads() {
   }
 }
 
-function showRest({ locks, state }, found) {
+function showRest({ locks, state, unreadableCount }, found) {
   const empty = document.getElementById('empty');
   empty.hidden = found > 0 || state.is === 'reading';
-  setText(empty, locks.size === 0 ? 'There are no locks.' : 'No lock fits the search.');
+  const none = unreadableCount === 0 ? 'There are no locks.' : 'No lock can be shown.';
+  setText(empty, locks.size === 0 ? none : 'No lock fits the search.');
   const more = document.getElementById('more');
   more.hidden = found <= most;
   setText(more, `Show more: ${Math.max(0, found - most)} locks are hidden`);

@@ -10,7 +10,8 @@ export function ageText(ms) {
 }
 
 /** The owner of a znode, as short as possible. */
-export function whoText({ host, pid, sessionId, data }) {
+export function whoText({ host, pid, sessionId, data, unreadableSince }) {
+  if (unreadableSince !== null && sessionId === null) return 'not readable';
   const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
   const session = sessionId === null ? ['owned by no session'] : known === '' ? [`session ${sessionId}`] : [];
   return shown([...(known === '' ? [] : [known]), ...session].join(', '));

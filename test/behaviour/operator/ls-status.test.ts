@@ -5,6 +5,7 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered } from '../../../lab/proxy/frame-matches.ts';
 import { longerList } from '../../../lab/proxy/longer-list.ts';
 import { rejection, until } from '../../../lab/until.ts';
+import type { BoardJson } from '../../../src/board/board-json.ts';
 import { InProcess } from './in-process.ts';
 
 describe('zklock ls and status', () => {
@@ -136,13 +137,15 @@ describe('zklock ls and status', () => {
     };
     const { code, out, errors } = await run('ls', parent);
     expect({ code, out }).to.deep.equal({ code: 70, out: '' });
-    expect(errors).to.contain(
-      `Not all is shown: 1 znodes could not be read, such as ${lab.path}: The answer has 200001 names`,
-    );
+    expect(errors)
+      .to.contain(`Not all is shown: 1 znodes could not be read, such as ${lab.path} (since `)
+      .and.to.contain('Z): The answer has 200001 names');
     expect(errors).not.to.contain('No locks');
     const json = await run('ls', '--json', parent);
     expect(json.code).to.equal(70);
-    expect(JSON.parse(json.out)).to.deep.include({ state: { is: 'incomplete', since: null }, unreadable: [lab.path] });
+    const { state, unreadable } = JSON.parse(json.out) as BoardJson;
+    expect(state.is).to.equal('incomplete');
+    expect(unreadable).to.deep.equal([{ path: lab.path, since: state.since }]);
     await hold.release();
   });
 
@@ -158,6 +161,28 @@ describe('zklock ls and status', () => {
     expect(whole.code).to.equal(77);
     expect(whole.errors).to.contain(lab.path);
     await hold.release();
+  });
+
+  it('show a lock whose holder may not be read as not readable, and since when, and exit with 77', async () => {
+    const hold = await lab.theirs.acquire();
+    const waiting = lab.mutex.acquire({ data: Buffer.from('a waiter') });
+    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    await setAcl(lab.other, hold.path, 30);
+    const listed = await zklock('ls', lab.path.slice(0, lab.path.lastIndexOf('/')));
+    expect(listed.code).to.equal(77);
+    expect(listed.out).to.match(/ mutex +not readable for \d+s +not readable +\? +1\n/);
+    expect(listed.errors).to.contain(`1 znodes could not be read, such as ${hold.path} (since 2`);
+    const { code, out } = await zklock('status', lab.path);
+    expect(code).to.equal(77);
+    expect(out).to.match(
+      /: mutex, not readable for \d+s, 1 waiting\n {2}holder: not readable\n {4}znode +\S+\n {4}read +/,
+    );
+    expect(out).to.contain('waiter 1: a waiter').and.not.to.contain('1970').and.not.to.contain('session none');
+    const json = await zklock('status', '--json', lab.path);
+    expect(json.json).to.include({ state: 'unreadable', holderCount: 1, waiterCount: 1 });
+    expect((await zklock('revoke', lab.path)).code).to.equal(77);
+    await hold.release();
+    await (await waiting).release();
   });
 
   it('exit with 69 if no server answers, and with 64 for a bad path', async () => {

@@ -58,8 +58,11 @@ describe('zklock watch', () => {
       await run.until(() => (json ? run.out : run.errors).includes(lab.path));
       if (json) {
         const [line = ''] = run.out.split('\n').filter((each) => each.includes(lab.path));
-        expect(JSON.parse(line)).to.deep.include({ type: 'incomplete', since: null, unreadable: [lab.path] });
-      } else expect(run.errors).to.contain(`Not all is shown: 1 znodes could not be read, such as ${lab.path}: `);
+        const said = JSON.parse(line) as { at: string; since: string };
+        expect(said).to.deep.include({ type: 'incomplete', unreadable: [{ path: lab.path, since: said.since }] });
+        expect(Date.parse(said.since)).to.be.within(Date.parse(said.at) - 10_000, Date.parse(said.at));
+      } else
+        expect(run.errors).to.contain(`Not all is shown: 1 znodes could not be read, such as ${lab.path} (since 2`);
       run.stopReading();
       expect(await run.ended).to.equal(77);
       await setAcl(lab.other, lab.path, 31);
@@ -70,9 +73,8 @@ describe('zklock watch', () => {
     const hold = await lab.theirs.acquire();
     await setAcl(lab.other, lab.path, 30);
     start(['/']);
-    await run.until(() => run.errors.includes(`such as ${lab.path}: `));
+    await run.until(() => run.errors.includes(`such as ${lab.path} (since`));
     await setAcl(lab.other, lab.path, 31);
-    lab.proxy.cut();
     await run.until(() => run.errors.includes('All is shown again'));
     run.stopReading();
     expect(await run.ended).to.equal(0);
@@ -92,6 +94,16 @@ describe('zklock watch', () => {
     expect(await run.ended).to.equal(0);
     expect(run.out.endsWith('\u001b[?25h\u001b[?1049l')).to.equal(true);
     await hold.release();
+  });
+
+  it('says on a terminal that a lock is not readable, and since when', async () => {
+    const hold = await lab.theirs.acquire();
+    await setAcl(lab.other, hold.path, 30);
+    start(['/'], terminal);
+    await run.until(() => /NOT ALL IS SHOWN: 1 znodes not readable for \ds · \/: 1 locks, 0 held/.test(run.screen));
+    expect(run.screen).to.match(/ mutex +not readable for \ds +not readable/);
+    await hold.release();
+    await run.until(() => run.screen.startsWith('/: 0 locks'));
   });
 
   it('changes the order with s, and scrolls', async () => {
