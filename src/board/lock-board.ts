@@ -3,8 +3,8 @@ import { Listeners } from '../support/listeners.js';
 import { eventsBetween, holdersOf, type BoardEvent, type Holders } from './board-event.js';
 import { Departures } from './departures.js';
 import { areHoldersHidden, lockAt, locksTouchedBy, noteGrants, othersIn, type LockView } from './lock-view.js';
-import type { ParticipantZnode } from './participant-znode.js';
-import { ZnodeTree, type Directory, type TreeListener, type Unreadable } from './znode-tree.js';
+import type { ParticipantZnode, Unreadable } from './participant-znode.js';
+import { ZnodeTree, type Directory, type TreeListener } from './znode-tree.js';
 
 /**
  * A live view of all locks below a path, of every kind, and a timeline of what happened to them. It only reads.

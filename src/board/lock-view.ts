@@ -4,8 +4,8 @@ import { weightedChild } from '../weighted/weighted-name.js';
 import { WeightedQueue } from '../weighted/weighted-queue.js';
 import { join } from '../zookeeper/path.js';
 import type { ParticipantKind } from './participant-name.js';
-import type { ParticipantZnode } from './participant-znode.js';
-import type { Directory, Unreadable } from './znode-tree.js';
+import type { ParticipantZnode, Unreadable } from './participant-znode.js';
+import type { Directory } from './znode-tree.js';
 
 /** One lock as the znodes show it. */
 export interface LockView {

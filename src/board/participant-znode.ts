@@ -95,3 +95,10 @@ function textOf(data: Buffer): string {
   // The cut may split a character, so the whole data decide whether they are text.
   return isUtf8(data) ? `${start.toString().replace(/\uFFFD$/, '')}…` : `0x${start.toString('hex')}…`;
 }
+
+/** A znode that the servers refuse to show. */
+export interface Unreadable {
+  readonly error: unknown;
+  /** The time of the first refusal, by the clock of this process, in milliseconds since 1970. */
+  readonly sinceMs: number;
+}

@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../support/clock.js';
 import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import type { Unreadable } from './znode-tree.js';
+import type { Unreadable } from './participant-znode.js';
 
 /**
  * The looks at znodes of which no event may come. Servers send no event when the rights on a znode change, and none of a

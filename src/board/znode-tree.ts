@@ -2,7 +2,7 @@ import type { LockHost } from '../client/lock-host.js';
 import type { Stat } from '../zookeeper/operations.js';
 import { join, parentsOf } from '../zookeeper/path.js';
 import { participantName } from './participant-name.js';
-import { ParticipantZnode } from './participant-znode.js';
+import { ParticipantZnode, type Unreadable } from './participant-znode.js';
 import { SecondLooks } from './second-looks.js';
 import { TreeFeed, type TreeReader } from './tree-feed.js';
 
@@ -267,13 +267,6 @@ export class Directory {
   names(): string[] {
     return [...this.participants.keys(), ...this.subdirectories];
   }
-}
-
-/** A znode that the servers refuse to show. */
-export interface Unreadable {
-  readonly error: unknown;
-  /** The time of the first refusal, by the clock of this process, in milliseconds since 1970. */
-  readonly sinceMs: number;
 }
 
 /** The receiver of a tree's changes. */

@@ -61,8 +61,8 @@ export const mutants = [
   {
     name: 'the znodes of a replaced session block the queue',
     file: 'src/zookeeper/life.ts',
-    find: "(state.why === 'lost' || state.why === 'replaced')",
-    replace: "state.why === 'lost'",
+    find: "new Set(['lost', 'replaced', 'given-up'])",
+    replace: "new Set(['lost', 'given-up'])",
     tests: tests('behaviour/connection/older-data', '(restored from a backup)'),
   },
   {
