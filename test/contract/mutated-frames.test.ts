@@ -56,7 +56,7 @@ const operations: Readonly<Record<string, () => Operation<unknown>>> = {
 };
 
 describe(`an answer with errors in it, ${cases} times (MUTATED_SEED=${seed})`, function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const lab = labOfEachTest('recorded', { server: 'own', proxy: true, client: {} });
 
   /** The answers of a run on a real server: waits, watches, a loss of the connection, a lock with weights. */
