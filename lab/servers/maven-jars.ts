@@ -9,7 +9,7 @@ export function jarsOf(name: string): string[] {
 }
 
 /**
- * Brings the jars of Maven's `group:name:version`, and of what they need. Rejects with an AdviceError if that is not
+ * Brings the jars of Maven's `group:name:version[:classifier]`, and of what they need. Rejects with an AdviceError if that is not
  * possible.
  *
  * @param without groups that the first of them must not bring
@@ -32,9 +32,9 @@ function project(dependencies: readonly string[], without: readonly string[]): s
     (group) => `<exclusion><groupId>${group}</groupId><artifactId>*</artifactId></exclusion>`,
   );
   const elements = dependencies.map((dependency, index) => {
-    const [group, name, version] = dependency.split(':');
+    const [group, name, version, classifier] = dependency.split(':');
     const rest = index === 0 ? `<exclusions>${exclusions.join('')}</exclusions>` : '';
-    return `<dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version>${rest}</dependency>`;
+    return `<dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version>${classifier ? `<classifier>${classifier}</classifier>` : ''}${rest}</dependency>`;
   });
   return `<project>
 <modelVersion>4.0.0</modelVersion><groupId>lab</groupId><artifactId>lab</artifactId><version>1</version>

@@ -61,3 +61,21 @@ async function curatorOfMaven(version: string): Promise<readonly string[]> {
   await ensureJars(name, [`org.apache.curator:curator-recipes:${version}`, 'org.slf4j:slf4j-simple:1.7.36']);
   return jarsOf(name);
 }
+
+/** The jars of Curator's own tests, with those of Curator. Rejects with an AdviceError if they cannot be had. */
+export async function ensureCuratorTests(): Promise<readonly string[]> {
+  if (!isCommand('mvn')) await installDebianPackages(['maven']);
+  const name = `curator-tests-${curatorVersion}`;
+  await ensureJars(name, [
+    `org.apache.curator:curator-recipes:${curatorVersion}`,
+    `org.apache.curator:curator-recipes:${curatorVersion}:tests`,
+    `org.apache.curator:curator-framework:${curatorVersion}:tests`,
+    `org.apache.curator:curator-test:${curatorVersion}`,
+    'org.junit.platform:junit-platform-console-standalone:1.9.3',
+    'org.assertj:assertj-core:3.24.2',
+    'org.awaitility:awaitility:4.2.0',
+    'org.slf4j:slf4j-simple:1.7.36',
+  ]);
+  // The launcher has JUnit inside. Curator brings an older one.
+  return jarsOf(name).filter((jar) => !/junit-(?!platform-console)|opentest4j/.test(jar));
+}
