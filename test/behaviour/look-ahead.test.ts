@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold } from '../../src/index.ts';
-import { multi, remove } from '../../src/zookeeper/operations.ts';
+import { createEphemeral, multi, openAcl, remove } from '../../src/zookeeper/operations.ts';
 import { answered, once, sent } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { queueReaches } from '../../lab/queue.ts';
@@ -331,8 +331,9 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
   });
 
   it('names in its timeout the number of znodes that are left before it, and the holder', async () => {
-    const [first = '', second = ''] = await queueOfCurators(2);
-    await lab.observer.write(second, '10.0.0.2');
+    const [first = ''] = await queueOfCurators(1);
+    const second = `${lab.path}/_c_${randomUUID()}-lock-0000000002`;
+    await lab.other.session.request(createEphemeral(second, Buffer.from('10.0.0.2'), openAcl));
     const controller = new AbortController();
     const failing = rejection(lab.mutex.acquire({ timeoutMs: 1_000, signal: controller.signal }));
     for (const path of [first, second])

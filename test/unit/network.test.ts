@@ -10,14 +10,16 @@ import { secondConnection } from '../../src/cli/check/second-connection.ts';
 import { systemNetwork } from '../../src/zookeeper/network.ts';
 import { TlsError } from '../../src/zookeeper/tls-error.ts';
 
-const ca = readFileSync(keyFile('authority', 'pem'));
 const code = 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED';
 
 describe('an alert of TLS 1.3, which comes behind the handshake of the client', () => {
+  let ca: Buffer;
   let server: Server;
   let host: { host: string; port: number };
 
   before(async () => {
+    // Not before: an earlier test of this process may have had keys of its own.
+    ca = readFileSync(keyFile('authority', 'pem'));
     const own = { cert: readFileSync(keyFile('server', 'pem')), key: readFileSync(keyFile('server', 'key')) };
     server = createServer({ ...own, ca, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' });
     server.on('tlsClientError', () => undefined);
