@@ -110,9 +110,15 @@ export function eventJson({ atMs, path, type, from, to, duringOutage }: BoardEve
 
 /** A board is live only if every question has had an answer. */
 export function stateJson({ state, unreadable }: Pick<LockBoard, 'state' | 'unreadable'>): StateJson {
-  const [oldest] = unreadable.values();
-  if (state.is === 'live' && oldest) return { is: 'incomplete', since: isoOf(oldest.sinceMs) };
+  if (state.is === 'live' && unreadable.size > 0) return { is: 'incomplete', since: isoOf(oldestMs(unreadable)) };
   return { is: state.is, since: state.is === 'cut-off' ? isoOf(state.sinceMs) : null };
+}
+
+/** The time since which not all is shown, in milliseconds since 1970. */
+export function oldestMs(unreadable: LockBoard['unreadable']): number {
+  let oldest = Infinity;
+  for (const { sinceMs } of unreadable.values()) oldest = Math.min(oldest, sinceMs);
+  return oldest;
 }
 
 /** Sorted by path. */

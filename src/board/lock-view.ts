@@ -5,7 +5,7 @@ import { WeightedQueue } from '../weighted/weighted-queue.js';
 import { join } from '../zookeeper/path.js';
 import type { ParticipantKind } from './participant-name.js';
 import type { ParticipantZnode, Unreadable } from './participant-znode.js';
-import type { Directory } from './znode-tree.js';
+import { Directory } from './znode-tree.js';
 
 /** One lock as the znodes show it. */
 export interface LockView {
@@ -54,11 +54,24 @@ export function lockAt(path: string, znodes: KnownZnodes, known?: BoardLockKind)
   return { path, kind, holders, waiters, others, claimToken: undefined, unreadableSince: unreadableSinceIn(queue) };
 }
 
-/** The number of children that are no participants of any lock: znodes of another program, or locks themselves. */
-export function othersIn(directory: Directory | undefined, directories: ReadonlyMap<string, Directory>): number {
+/** The number of children that are no participants of any lock, and no locks, nor on the way to one. */
+export function othersIn(
+  directory: Directory | undefined,
+  directories: ReadonlyMap<string, Directory>,
+  besides: readonly string[] = [],
+): number {
   if (!directory) return 0;
-  const named = [...directory.participants.values()];
-  return directory.subdirectories.size + named.filter(({ path }) => directories.get(path)?.hasChildren).length;
+  const { path, participants, subdirectories } = directory;
+  const others = [...subdirectories].filter((name) => !besides.includes(name)).map((name) => join(path, name));
+  for (const named of participants.values()) if (directories.get(named.path)?.hasChildren) others.push(named.path);
+  return others.filter((other) => !leadsToLock(other, directories)).length;
+}
+
+function leadsToLock(path: string, directories: ReadonlyMap<string, Directory>): boolean {
+  const directory = directories.get(path);
+  if (!directory) return false;
+  const below = Array.from(directory.subdirectories, (name) => join(path, name));
+  return directory.participants.size > 0 || below.some((child) => leadsToLock(child, directories));
 }
 
 /**
@@ -79,8 +92,10 @@ export function locksTouchedBy(directory: string): string[] {
 /** Curator's layout: permits below `leases`, and below `locks` the mutex whose holder takes the next permit. */
 function semaphoreAt(path: string, { directories, unreadable }: KnownZnodes): LockView | undefined {
   const leases = directories.get(join(path, 'leases'));
-  const locks = directories.get(join(path, 'locks'));
-  if (!leases || !locks) return undefined;
+  if (!leases) return undefined;
+  // The servers delete the container of the mutex when nobody has waited for a while.
+  const locks = directories.get(join(path, 'locks')) ?? new Directory(join(path, 'locks'));
+  if (!directories.has(locks.path) && leases.participants.size === 0) return undefined;
   if ([...leases.participants.values()].some(({ name }) => name.is !== 'lease')) return undefined;
   if ([...locks.participants.values()].some(({ name }) => name.is !== 'lock')) return undefined;
   const permits = sorted(leases, directories);
@@ -91,9 +106,11 @@ function semaphoreAt(path: string, { directories, unreadable }: KnownZnodes): Lo
     kind: 'semaphore',
     holders: permits.slice(0, permits.length - awaited(permits, waiters[0])),
     waiters,
-    // Without `leases` and `locks` themselves.
+    // `leases` and `locks` themselves are none.
     others:
-      othersIn(directories.get(path), directories) - 2 + othersIn(leases, directories) + othersIn(locks, directories),
+      othersIn(directories.get(path), directories, semaphoreFolders) +
+      othersIn(leases, directories) +
+      othersIn(locks, directories),
     claimToken: undefined,
     unreadableSince: unreadableSinceIn([...folders, ...permits, ...waiters]),
   };
@@ -135,6 +152,8 @@ function unreadableSinceIn(znodes: readonly Pick<ParticipantZnode, 'unreadableSi
   const since = znodes.map(({ unreadableSince }) => unreadableSince).filter((each) => each !== undefined);
   return since.length > 0 ? Math.min(...since) : undefined;
 }
+
+const semaphoreFolders = ['leases', 'locks'];
 
 const kinds: readonly (readonly [ParticipantKind, BoardLockKind])[] = [
   ['weighted', 'weighted'],

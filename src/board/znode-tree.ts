@@ -163,12 +163,15 @@ export class ZnodeTree implements TreeReader {
   }
 
   refused(path: string, error: unknown): void {
+    const { directory, name } = this.#placeOf(path);
+    const znode = directory?.participants.get(name);
+    // The refusal of a list of its parent, or another list, may have taken the znode out of the tree meanwhile. No answer
+    // would tell that it has left.
+    if (!znode && !this.#directories.has(path) && path !== this.#root) return;
     const before = this.#unreadable.get(path);
     const sinceMs = before?.sinceMs ?? this.#host.clock.wall();
     this.#unreadable.set(path, { error, sinceMs });
     if (before) return;
-    const { directory, name } = this.#placeOf(path);
-    const znode = directory?.participants.get(name);
     if (directory && znode) {
       znode.unreadableSince = sinceMs;
       this.#changed(directory.path);
@@ -185,8 +188,11 @@ export class ZnodeTree implements TreeReader {
   }
 
   #lookAgain(path: string): void {
-    if (this.#directories.has(path)) this.#feed?.list(path);
-    else this.#feed?.read(path);
+    const isDirectory = this.#directories.has(path);
+    if (isDirectory) this.#feed?.list(path);
+    // A lock may be named as a participant of another one.
+    const { directory, name } = this.#placeOf(path);
+    if (!isDirectory || directory?.participants.get(name)?.unreadableSince !== undefined) this.#feed?.read(path);
   }
 
   *#paths(): Generator<string> {

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
+import { exitCodes } from './exit-code.js';
 
 /** All that a verb may touch of the process around it, so that a test can hand in its own. */
 export interface Io {
@@ -61,8 +62,9 @@ function ignore(): void {
 
 /** The reader of a pipe may leave early, as in `zklock ls / | head -1`. */
 function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (error.code === 'EPIPE') process.exit(0);
+  stderr().write(`zklock: standard output cannot be written: ${error.message}\n`);
+  process.exit(exitCodes.failed);
 }
 
 /** The value of a variable that is set. A variable that is set to nothing counts as not set. */

@@ -179,7 +179,7 @@ export class Session {
   settle(holding: Holding): void {
     if (this.#holdings.delete(holding) && this.#holdings.size === 0) {
       this.#shell.feed({ is: 'freed' });
-      if (this.#isToEnd) this.#giveUp();
+      if (this.#isToEnd) inNoContext(() => this.#clock.after(0, () => void this.#giveUpBehindRelease()));
     }
     this.#shell.tellSettled();
   }
@@ -304,6 +304,13 @@ export class Session {
    */
   giveUpWhenFree(): void {
     this.#isToEnd = true;
+    if (this.#holdings.size === 0) this.#giveUp();
+  }
+
+  /** The delete of the last release was sent before: its answer must come, because `release` waits for it. */
+  async #giveUpBehindRelease(): Promise<void> {
+    // An answer, a lost one and the end of the session all go on here.
+    await this.request(sync('/')).catch(ignore);
     if (this.#holdings.size === 0) this.#giveUp();
   }
 

@@ -1,10 +1,27 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { Zklock } from './support/zklock.ts';
+
+describe('the exit code of zklock', () => {
+  it('is 70, with the reason, if the standard output cannot be written', function () {
+    if (process.platform !== 'linux') this.skip();
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(process.execPath, ['bin/zklock.cjs', '--help'], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    closeSync(full);
+    expect({ status, stderr }).to.deep.equal({
+      status: 70,
+      stderr: 'zklock: standard output cannot be written: ENOSPC: no space left on device, write\n',
+    });
+  });
+});
 
 describe('the exit code of zklock run', function () {
   this.timeout(30_000);

@@ -119,7 +119,11 @@ describe('zklock on servers with TLS and SASL', function () {
   const mistakes: readonly [what: string, args: () => string[], says: RegExp][] = [
     ['a certificate without a key', () => ['--tls-cert', keyFile('client', 'pem')], /belong together/],
     ['a file that is missing', () => ['--tls-ca', '/no/such/file'], /file of --tls-ca cannot be read/],
-    ['a file that is not PEM', () => ['--tls-ca', keyFile('client', 'key')], /file of --tls-ca is not PEM/],
+    [
+      'a file that is not PEM',
+      () => ['--tls-ca', keyFile('client', 'pem').replace(/pem$/, 'ext')],
+      /file of --tls-ca is not PEM/,
+    ],
     [
       'the key of another certificate',
       () => ['--tls-cert', keyFile('client', 'pem'), '--tls-key', keyFile('mallory', 'key')],

@@ -44,4 +44,32 @@ export const mutants = [
     replace: '/^[\\w.:%-]+$/.test(text) ? text : undefined',
     tests: tests('unit/known-holder', 'only where the data are an address'),
   },
+  {
+    name: 'a znode that has left is shown as not readable without end',
+    file: 'src/board/znode-tree.ts',
+    find: 'if (!znode && !this.#directories.has(path) && path !== this.#root) return;',
+    replace: '',
+    tests: tests('behaviour/board/unreadable', 'forgets a refused participant'),
+  },
+  {
+    name: 'a lock that is named as a participant stays not readable',
+    file: 'src/board/znode-tree.ts',
+    find: 'if (!isDirectory || directory?.participants.get(name)?.unreadableSince !== undefined) this.#feed?.read(path);',
+    replace: 'if (!isDirectory) this.#feed?.read(path);',
+    tests: tests('behaviour/board/unreadable', 'which is named as a participant'),
+  },
+  {
+    name: 'a semaphore without a container for its waiters is no semaphore',
+    file: 'src/board/lock-view.ts',
+    find: 'if (!directories.has(locks.path) && leases.participants.size === 0) return undefined;',
+    replace: 'if (!directories.has(locks.path)) return undefined;',
+    tests: tests('behaviour/board/lock-board', 'whose empty container for waiters'),
+  },
+  {
+    name: 'a session that is to end abandons the release of its last hold',
+    file: 'src/zookeeper/session.ts',
+    find: "await this.request(sync('/')).catch(ignore);",
+    replace: '',
+    tests: tests('behaviour/field/flipped-bit', 'ends its session when that holds nothing any more'),
+  },
 ];

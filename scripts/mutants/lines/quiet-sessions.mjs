@@ -206,7 +206,7 @@ export const mutants = [
   {
     name: 'a waiter that lists in a session without proof',
     file: 'src/internals/attempt.ts',
-    find: 'void session.attach(this.#node);',
+    find: 'if (session.isStale) void session.attach(this.#node);',
     replace: '',
     tests: tests('behaviour/connection/attach', 'when its waiter at index 3 moves up'),
   },

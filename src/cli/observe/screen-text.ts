@@ -1,5 +1,5 @@
 import type { BoardEvent } from '../../board/board-event.js';
-import { eventJson, type LockJson } from '../../board/lock-json.js';
+import { eventJson, oldestMs, type LockJson } from '../../board/lock-json.js';
 import type { BoardState, LockBoard } from '../../board/lock-board.js';
 import type { LockView } from '../../board/lock-view.js';
 import { eventText, lockHeader, lockRow, type LockRow } from './lock-table.js';
@@ -53,9 +53,8 @@ function titleOf(views: readonly LockView[], { root, state, unreadable, nowMs }:
   const counts = `${printable(root)}: ${views.length} locks, ${held} held, ${waiting} waiting`;
   if (state.is === 'cut-off')
     return `CUT OFF FROM ZOOKEEPER for ${ageText(nowMs - state.sinceMs)}: this may be old · ${counts}`;
-  const [oldest] = unreadable.values();
-  if (!oldest) return counts;
-  return `NOT ALL IS SHOWN: ${unreadable.size} znodes not readable for ${ageText(nowMs - oldest.sinceMs)} · ${counts}`;
+  if (unreadable.size === 0) return counts;
+  return `NOT ALL IS SHOWN: ${unreadable.size} znodes not readable for ${ageText(nowMs - oldestMs(unreadable))} · ${counts}`;
 }
 
 /** The path and the holder share what the other columns leave. */

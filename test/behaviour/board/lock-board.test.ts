@@ -135,6 +135,24 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await shown.shows(() => !shown.queue(lab.path)?.holders.length);
     });
 
+    it('shows a semaphore whose empty container for waiters the servers have deleted', async () => {
+      const semaphore = new InterProcessSemaphore(lab.other, lab.path, { maxLeases: 2 });
+      await open();
+      const leases = [await semaphore.acquire(), await semaphore.acquire()];
+      const paths = leases.map(({ path }) => path);
+      await queueIs(lab.path, paths, 0);
+      const events = shown.board.events.length;
+      await until('the container is deleted', async () => !(await lab.observer.exists(`${lab.path}/locks`)));
+      await lab.sleep(2_000);
+      await queueIs(lab.path, paths, 0);
+      expect([...shown.board.locks.keys()]).to.deep.equal([lab.path]);
+      expect(shown.board.events.length).to.equal(events);
+      const third = semaphore.acquire();
+      await queueIs(lab.path, paths, 1);
+      for (const lease of leases) await lease.release();
+      await (await third).release();
+    });
+
     it('shows a lock with weights in the order of its grants', async () => {
       const weighted = new InterProcessMutex(lab.other, lab.path, { weights: {} });
       await open();

@@ -188,4 +188,31 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await shown.shows(() => semaphore() === 'held');
       expect(shown.board.events.filter(({ path }) => path === `${lab.path}-s`)).to.deep.equal([]);
     });
+
+    it('forgets a refused participant whose lock was refused in the same moment, when both have left', async () => {
+      await openLock();
+      const all = await Promise.all(Array.from({ length: 9 }, (_, index) => join(index + 1, readers)));
+      // So many znodes that the second looks of a second are at ten: the lock and its participants.
+      for (let left = 600; left > 0; left -= 1) await ask(createPersistent(`${lab.path}-${left}`, openAcl));
+      for (const path of [...all, lab.path]) await setAcl(lab.other, path, permission.all - permission.read);
+      await lab.sleep(130_000);
+      for (const path of all) await leave(path);
+      await setAcl(lab.other, lab.path, permission.all);
+      await shown.shows(() => unreadable().length === 0);
+    }).timeout(400_000);
+
+    it('shows that a lock which is named as a participant can be read again', async () => {
+      await openLock();
+      const own = `${lab.path}/lock-0000000005`;
+      await ask(createPersistent(own, openAcl));
+      const child = await join(0, readers, `${own}/lock-`);
+      await shown.shows(() => shown.lock(own)?.state === 'held');
+      await setAcl(lab.other, own, permission.all - permission.read);
+      await shown.shows(() => unreadable().includes(own));
+      await setAcl(lab.other, own, permission.all);
+      await shown.shows(() => unreadable().length === 0);
+      await leave(child);
+      await lab.sleep(65_000);
+      expect(shown.lock(lab.path)).to.include({ state: 'held', unreadableSince: null });
+    }).timeout(400_000);
   });

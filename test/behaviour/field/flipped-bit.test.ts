@@ -6,6 +6,7 @@ import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { until } from '../../../lab/until.ts';
 import { asOldServer } from './old-server.ts';
 import { awaitedLater, keepsWarnings } from './support.ts';
+import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 
 const sessionTimeoutMs = 4_000;
 
@@ -78,7 +79,12 @@ describe('FIELD D2: one flipped bit', () => {
         expect(held.isValid).to.equal(true);
         expect((await leftOn(elsewhere)).some((line) => line.includes(`${elsewhere}/`))).to.equal(true);
         await hold.release();
-        await held.release();
+        // The session ends when the server has answered the delete.
+        const startedAt = lab.now();
+        const isItsDelete = (frame: Frame): boolean => answered('delete')(frame) && frame.path === held.path;
+        once(lab.proxy, isItsDelete, { delayUntil: lab.sleep(500) });
+        expect(await held.release()).to.equal('released');
+        expect(lab.now() - startedAt).to.be.within(500, 600);
       }
       await until('the znode is gone', () => isFree(mutexes(lab.other, elsewhere)), 2 * sessionTimeoutMs);
       if (!isHeld) expect(await hold.release()).to.equal('released');
