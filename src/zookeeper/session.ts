@@ -304,18 +304,19 @@ export class Session {
    */
   giveUpWhenFree(): void {
     this.#isToEnd = true;
-    if (this.#holdings.size === 0) this.#giveUp();
+    this.#giveUp();
   }
 
   /** The delete of the last release was sent before: its answer must come, because `release` waits for it. */
   async #giveUpBehindRelease(): Promise<void> {
     // An answer, a lost one and the end of the session all go on here.
     await this.request(sync('/')).catch(ignore);
-    if (this.#holdings.size === 0) this.#giveUp();
+    this.#giveUp();
   }
 
   #giveUp(): void {
-    if (!this.isEnded && this.state.at !== 'closing') this.#shell.feed({ is: 'end', why: 'given-up' });
+    const isFree = this.#holdings.size === 0;
+    if (isFree && !this.isEnded && this.state.at !== 'closing') this.#shell.feed({ is: 'end', why: 'given-up' });
   }
 
   /** Gives the session to another owner. */

@@ -82,7 +82,7 @@ export const mutants = [
   {
     name: 'a board that could not read all is live',
     file: 'src/board/lock-json.ts',
-    find: "if (state.is === 'live' && oldest) return { is: 'incomplete', since: isoOf(oldest.sinceMs) };",
+    find: "if (state.is === 'live' && unreadable.size > 0) return { is: 'incomplete', since: isoOf(oldestMs(unreadable)) };",
     replace: '',
     tests: tests('behaviour/operator/ls-status', 'claims nothing about znodes that it could not read'),
   },

@@ -113,15 +113,15 @@ export const mutants = [
   {
     name: 'a session that held something when its znode was lost is never ended',
     file: 'src/zookeeper/session.ts',
-    find: 'if (this.#isToEnd) this.#giveUp();',
+    find: 'if (this.#isToEnd) inNoContext(() => this.#clock.after(0, () => void this.#giveUpBehindRelease()));',
     replace: '',
     tests: tests('behaviour/field/flipped-bit', 'when that holds nothing any more'),
   },
   {
     name: 'a session with a hold is ended because of a znode that cannot be found',
     file: 'src/zookeeper/session.ts',
-    find: 'if (this.#holdings.size === 0) this.#giveUp();',
-    replace: 'this.#giveUp();',
+    find: 'if (isFree && !this.isEnded',
+    replace: 'if (!this.isEnded',
     tests: tests('behaviour/field/flipped-bit', 'when that holds nothing any more'),
   },
   {
