@@ -64,7 +64,7 @@ export class LockBoard implements TreeListener {
 
   /** The number of children that are no participants of any lock. */
   othersAt(path: string): number {
-    return othersIn(this.#tree.directories.get(path), this.#tree.directories);
+    return othersIn(path, this.#tree);
   }
 
   hasChildren(path: string): boolean {

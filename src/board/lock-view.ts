@@ -47,31 +47,24 @@ export function lockAt(path: string, znodes: KnownZnodes, known?: BoardLockKind)
   const kind = kindOf(all) ?? known;
   if (kind === undefined) return undefined;
   const queue = all.filter(({ name }) => participantsOf[kind].has(name.is));
-  const others = othersIn(directory, directories) + all.length - queue.length;
+  const others = othersIn(path, znodes) + all.length - queue.length;
   if (kind === 'weighted') return { ...weighted(path, directory, queue), others };
   const holders = kind === 'read-write' ? readersOrWriter(queue) : queue.slice(0, 1);
   const waiters = queue.slice(holders.length);
   return { path, kind, holders, waiters, others, claimToken: undefined, unreadableSince: unreadableSinceIn(queue) };
 }
 
-/** The number of children that are no participants of any lock, and no locks, nor on the way to one. */
+/** The number of children that are no participants of any lock: znodes of another program, or locks themselves. */
 export function othersIn(
-  directory: Directory | undefined,
-  directories: ReadonlyMap<string, Directory>,
+  path: string,
+  { directories }: Pick<KnownZnodes, 'directories'>,
   besides: readonly string[] = [],
 ): number {
-  if (!directory) return 0;
-  const { path, participants, subdirectories } = directory;
-  const others = [...subdirectories].filter((name) => !besides.includes(name)).map((name) => join(path, name));
-  for (const named of participants.values()) if (directories.get(named.path)?.hasChildren) others.push(named.path);
-  return others.filter((other) => !leadsToLock(other, directories)).length;
-}
-
-function leadsToLock(path: string, directories: ReadonlyMap<string, Directory>): boolean {
   const directory = directories.get(path);
-  if (!directory) return false;
-  const below = Array.from(directory.subdirectories, (name) => join(path, name));
-  return directory.participants.size > 0 || below.some((child) => leadsToLock(child, directories));
+  if (!directory) return 0;
+  const unnamed = [...directory.subdirectories].filter((name) => !besides.includes(name));
+  const named = [...directory.participants.values()].filter((znode) => directories.get(znode.path)?.hasChildren);
+  return unnamed.length + named.length;
 }
 
 /**
@@ -90,7 +83,8 @@ export function locksTouchedBy(directory: string): string[] {
 }
 
 /** Curator's layout: permits below `leases`, and below `locks` the mutex whose holder takes the next permit. */
-function semaphoreAt(path: string, { directories, unreadable }: KnownZnodes): LockView | undefined {
+function semaphoreAt(path: string, znodes: KnownZnodes): LockView | undefined {
+  const { directories, unreadable } = znodes;
   const leases = directories.get(join(path, 'leases'));
   if (!leases) return undefined;
   // The servers delete the container of the mutex when nobody has waited for a while.
@@ -107,10 +101,7 @@ function semaphoreAt(path: string, { directories, unreadable }: KnownZnodes): Lo
     holders: permits.slice(0, permits.length - awaited(permits, waiters[0])),
     waiters,
     // `leases` and `locks` themselves are none.
-    others:
-      othersIn(directories.get(path), directories, semaphoreFolders) +
-      othersIn(leases, directories) +
-      othersIn(locks, directories),
+    others: othersIn(path, znodes, semaphoreFolders) + othersIn(leases.path, znodes) + othersIn(locks.path, znodes),
     claimToken: undefined,
     unreadableSince: unreadableSinceIn([...folders, ...permits, ...waiters]),
   };

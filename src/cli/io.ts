@@ -46,7 +46,7 @@ export function processIo(version: () => string): Io {
 }
 
 function stdout(): Output {
-  if (!process.stdout.listeners('error').includes(endQuietly)) process.stdout.on('error', endQuietly);
+  if (!process.stdout.listeners('error').includes(outputFailed)) process.stdout.on('error', outputFailed);
   return process.stdout;
 }
 
@@ -60,8 +60,9 @@ function ignore(): void {
   // There is no place left for a message.
 }
 
-/** The reader of a pipe may leave early, as in `zklock ls / | head -1`. */
-function endQuietly(error: NodeJS.ErrnoException): void {
+/** The reader of a pipe may leave early, as in `zklock ls / | head -1`. A verb that listens for 'close' ends by itself. */
+function outputFailed(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE' && process.stdout.listenerCount('close') > 0) return;
   if (error.code === 'EPIPE') process.exit(0);
   stderr().write(`zklock: standard output cannot be written: ${error.message}\n`);
   process.exit(exitCodes.failed);

@@ -1,3 +1,5 @@
+import type { LockBoard } from '../board/lock-board.js';
+import { lockJson } from '../board/lock-json.js';
 import type { LockClient } from '../client/lock-client.js';
 import { lockPath } from '../zookeeper/path.js';
 import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
@@ -7,7 +9,8 @@ import type { connectionOptions } from './connection.js';
 import { exitCodes } from './exit-code.js';
 import { holderOf, ownerOf, type Meant } from './holder-of.js';
 import type { Io } from './io.js';
-import { besideText } from './observe/beside-text.js';
+import { besideText, strangersText } from './observe/beside-text.js';
+import { emptyLock } from './observe/list-locks.js';
 import { openBoard, readBoard, type OpenBoard } from './observe/open-board.js';
 import { printable, printableJson } from '../support/printable.js';
 import { unlessUnanswered } from './observe/unanswered.js';
@@ -57,7 +60,7 @@ function withHolder(
     const isOwned = holder?.isOwned !== false;
     const done = znode === undefined || !isOwned ? 'free' : await act(client, znode).catch(unlessGone);
     const phantom = done === 'released' && znode !== undefined ? await phantomAt(client, znode) : undefined;
-    const why = holder && !isOwned ? unownedText(holder.path) : phantom;
+    const why = !holder ? strangersAt(board, path) : isOwned ? phantom : unownedText(holder.path);
     if (why !== undefined) {
       if (args.options.json) io.stdout.write(`${printableJson({ path, znode, done: 'nothing' })}\n`);
       io.stderr.write(`nothing to release: ${printable(why)}\n`);
@@ -68,6 +71,13 @@ function withHolder(
     if (znode === undefined && !board.locks.has(path)) io.stderr.write(besideText(board, path));
     return exitCodes.success;
   });
+}
+
+/** The words for a path with other znodes and no participant: nobody saw that it is free. */
+function strangersAt(board: LockBoard, path: string): string | undefined {
+  const view = board.locks.get(path);
+  const isUnknown = (view ? lockJson(view) : emptyLock(board, path)).state === 'unknown';
+  return isUnknown ? strangersText(view?.others ?? board.othersAt(path)) : undefined;
 }
 
 /** One bit of a list that was changed on its way may show a waiter as the holder. */

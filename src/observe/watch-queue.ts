@@ -9,7 +9,8 @@ import { QueueWatch } from './queue-watch.js';
 /**
  * Yields the queue of a lock, and yields it again after every change by any client: of an {@link InterProcessMutex}, of
  * Java's Curator, of go-zookeeper and kazoo. It keeps one watch on the lock's znode. While nothing changes, it only reads
- * the queue again after each ten session timeouts: servers send no event to a client that has lost the right to read. Changes that happen while the loop's body runs are combined: the loop gets the newest queue, not each one.
+ * the queue again after each ten session timeouts: servers send no event to a client that has lost the right to read.
+ * Changes that happen while the loop's body runs are combined: the loop gets the newest queue, not each one.
  * It goes on across lost connections and sessions, and the lock's znode need not exist.
  *
  * Data that a waiter writes into its znode later are shown when the queue changes and that waiter has become the first.

@@ -15,8 +15,6 @@ export class WeightedQueue {
   readonly #overtakers: readonly number[];
   /** The waiter of the same weight right before each waiter. */
   readonly #predecessors = new Map<WeightedChild, WeightedChild>();
-  /** The number of each waiter among those of its weight, from 1. */
-  readonly #ranks = new Map<string, number>();
   readonly #heads: ReadonlyMap<number, Head>;
   readonly #next: WeightedChild | undefined;
   #order: ReadonlyMap<string, number> | undefined;
@@ -34,7 +32,6 @@ export class WeightedQueue {
     for (const child of this.#waiters) {
       const before = lastOf.get(child.weight);
       if (before) this.#predecessors.set(child, before);
-      this.#ranks.set(child.name, 1 + ((before && this.#ranks.get(before.name)) ?? 0));
       lastOf.set(child.weight, child);
     }
   }
@@ -64,8 +61,10 @@ export class WeightedQueue {
   }
 
   /** The number of a waiter among those of its weight, from 1. */
-  rankOf(name: string): number | undefined {
-    return this.#ranks.get(name);
+  rankOf(name: string): number {
+    let rank = 0;
+    for (let child = this.#byName.get(name); child; child = this.#predecessors.get(child)) rank += 1;
+    return rank;
   }
 
   /** The claim that the child of this name writes when it is next. */

@@ -179,7 +179,7 @@ export class Session {
   settle(holding: Holding): void {
     if (this.#holdings.delete(holding) && this.#holdings.size === 0) {
       this.#shell.feed({ is: 'freed' });
-      if (this.#isToEnd) inNoContext(() => this.#clock.after(0, () => void this.#giveUpBehindRelease()));
+      if (this.#isToEnd) this.#endWhenFree();
     }
     this.#shell.tellSettled();
   }
@@ -304,19 +304,17 @@ export class Session {
    */
   giveUpWhenFree(): void {
     this.#isToEnd = true;
-    this.#giveUp();
+    this.#endWhenFree();
   }
 
-  /** The delete of the last release was sent before: its answer must come, because `release` waits for it. */
-  async #giveUpBehindRelease(): Promise<void> {
-    // An answer, a lost one and the end of the session all go on here.
-    await this.request(sync('/')).catch(ignore);
-    this.#giveUp();
-  }
-
-  #giveUp(): void {
-    const isFree = this.#holdings.size === 0;
-    if (isFree && !this.isEnded && this.state.at !== 'closing') this.#shell.feed({ is: 'end', why: 'given-up' });
+  /** `release` waits for the answer to its delete, which is sent in this turn or was sent before. So the end comes behind it. */
+  #endWhenFree(): void {
+    const end = (): void => {
+      const isFree = this.#holdings.size === 0;
+      if (isFree && !this.isEnded && this.state.at !== 'closing') this.#shell.feed({ is: 'end', why: 'given-up' });
+    };
+    // An answer, a lost one and the end of the session all lead on.
+    inNoContext(() => this.#clock.after(0, () => void this.request(sync('/')).catch(ignore).then(end)));
   }
 
   /** Gives the session to another owner. */

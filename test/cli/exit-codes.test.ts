@@ -1,10 +1,13 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { InterProcessMutex } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
+import { until } from '../../lab/until.ts';
 import { Zklock } from './support/zklock.ts';
 
 describe('the exit code of zklock', () => {
@@ -20,6 +23,29 @@ describe('the exit code of zklock', () => {
       status: 70,
       stderr: 'zklock: standard output cannot be written: ENOSPC: no space left on device, write\n',
     });
+  });
+});
+
+describe('the exit code of zklock watch', () => {
+  const lab = labOfEachTest('zklock-watch');
+
+  it('is 77 if its reader has left, and not all was shown', async () => {
+    await (await lab.mutex.acquire()).release();
+    await lab.observer.create(`${lab.path}/hidden`, [{ permissions: 30, scheme: 'world', id: 'anyone' }]);
+    const words = ['bin/zklock.cjs', 'watch', '--json', '--servers', lab.connectString, lab.path];
+    const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    // Each event is a line that it cannot write.
+    const ended = once(child, 'exit');
+    const mutex = new InterProcessMutex(lab.client, `${lab.path}/a`);
+    let code: unknown;
+    void ended.then(([given]: unknown[]) => (code = given));
+    await until('it has ended', async () => {
+      await (await mutex.acquire()).release();
+      return code !== undefined;
+    });
+    expect(code).to.equal(77);
   });
 });
 

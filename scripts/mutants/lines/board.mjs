@@ -288,7 +288,7 @@ export const mutants = [
   {
     name: 'zklock status calls a lock of an unknown kind free',
     file: 'src/cli/observe/list-locks.ts',
-    find: "otherCount > 0 ? 'unknown' : 'free'",
+    find: "otherCount > 0 && board.locks.size === 0 ? 'unknown' : 'free'",
     replace: "'free'",
     tests: tests('behaviour/operator/ls-status', 'never call a lock free that may be'),
   },
@@ -302,8 +302,8 @@ export const mutants = [
   {
     name: 'the own znodes of a semaphore are counted as other ones',
     file: 'src/board/lock-view.ts',
-    find: 'othersIn(directories.get(path), directories, semaphoreFolders) +',
-    replace: 'othersIn(directories.get(path), directories) +',
+    find: 'othersIn(path, znodes, semaphoreFolders) +',
+    replace: 'othersIn(path, znodes) +',
     tests: tests('behaviour/operator/ls-status', 'count no znode of a semaphore'),
   },
   {

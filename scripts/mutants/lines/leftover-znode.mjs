@@ -113,7 +113,7 @@ export const mutants = [
   {
     name: 'a session that held something when its znode was lost is never ended',
     file: 'src/zookeeper/session.ts',
-    find: 'if (this.#isToEnd) inNoContext(() => this.#clock.after(0, () => void this.#giveUpBehindRelease()));',
+    find: 'if (this.#isToEnd) this.#endWhenFree();',
     replace: '',
     tests: tests('behaviour/field/flipped-bit', 'when that holds nothing any more'),
   },

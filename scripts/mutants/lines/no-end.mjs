@@ -451,16 +451,16 @@ export const mutants = [
   },
   {
     name: 'a waiter of a lock with weights never asks for the waiter before it',
-    file: 'src/weighted/weighted-queue.ts',
-    find: 'return this.#ranks.get(name);',
-    replace: 'return this.#ranks.get(name) === 0 ? 1 : undefined;',
+    file: 'src/weighted/weighted-kind.ts',
+    find: 'const rank = this.#queue.rankOf(name);',
+    replace: 'const rank = this.#queue.rankOf(name) === 0 ? 1 : undefined;',
     tests: tests('behaviour/field/unowned', 'weights: a waiter tells it once'),
   },
   {
     name: 'zklock release says nothing of a znode that no session owns',
     file: 'src/cli/take-from-holder.ts',
-    find: 'const why = holder && !isOwned ? unownedText(holder.path) : phantom;',
-    replace: 'const why = phantom;',
+    find: ': isOwned ? phantom : unownedText(holder.path);',
+    replace: ': phantom;',
     tests: tests('behaviour/field/unowned', 'by every verb with the same words'),
   },
   {

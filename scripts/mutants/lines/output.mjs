@@ -68,8 +68,15 @@ export const mutants = [
   {
     name: 'a session that is to end abandons the release of its last hold',
     file: 'src/zookeeper/session.ts',
-    find: "await this.request(sync('/')).catch(ignore);",
-    replace: '',
+    find: "void this.request(sync('/')).catch(ignore).then(end)",
+    replace: 'end()',
     tests: tests('behaviour/field/flipped-bit', 'ends its session when that holds nothing any more'),
+  },
+  {
+    name: 'zklock release calls a lock of an unknown kind free',
+    file: 'src/cli/take-from-holder.ts',
+    find: 'return isUnknown ? strangersText(view?.others ?? board.othersAt(path)) : undefined;',
+    replace: 'return undefined;',
+    tests: tests('behaviour/operator/ls-status', 'never call a lock free that may be'),
   },
 ];

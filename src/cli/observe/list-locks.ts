@@ -51,9 +51,9 @@ export function showStatus(args: ListArguments, io: Io): Promise<number> {
 }
 
 /** A lock without participants cannot be told from a znode of another kind, such as the parent of locks. */
-function emptyLock(board: LockBoard, path: string): Omit<LockJson, 'kind'> & { readonly kind: null } {
+export function emptyLock(board: LockBoard, path: string): Omit<LockJson, 'kind'> & { readonly kind: null } {
   const otherCount = board.othersAt(path);
-  const state = otherCount > 0 ? 'unknown' : 'free';
+  const state = otherCount > 0 && board.locks.size === 0 ? 'unknown' : 'free';
   const nobody = { holders: [], waiters: [], holderCount: 0, waiterCount: 0 };
   return { path, kind: null, state, unreadableSince: null, ...nobody, otherCount };
 }

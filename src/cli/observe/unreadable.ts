@@ -11,7 +11,8 @@ export function unreadableText({ unreadable }: Pick<LockBoard, 'unreadable'>): s
   if (!first) return undefined;
   const [path, { error, sinceMs }] = first;
   const why = error instanceof Error && error.cause instanceof TooLongError ? error.cause : error;
-  return `Not all is shown: ${unreadable.size} znodes could not be read, such as ${printable(path)} (since ${new Date(sinceMs).toISOString()}): ${commandErrorText(why)}\n`;
+  const what = unreadable.size === 1 ? '1 znode' : `${unreadable.size} znodes`;
+  return `Not all is shown: ${what} could not be read, such as ${printable(path)} (since ${new Date(sinceMs).toISOString()}): ${commandErrorText(why)}\n`;
 }
 
 /** Success only if the board shows all. */

@@ -11,7 +11,7 @@ export function detailsOf(lock, model) {
   cell.append(list);
   const hidden = lock.holderCount + lock.waiterCount - lock.holders.length - lock.waiters.length;
   if (lock.otherCount > 0)
-    cell.append(element('p', 'others', `${lock.otherCount} other znodes are no participants of this lock.`));
+    cell.append(element('p', 'others', `Other znodes, which are no participants of this lock: ${lock.otherCount}`));
   const link = element('a', '', hidden > 0 ? `JSON with ${hidden} more` : 'JSON');
   link.href = `api/locks?path=${encodeURIComponent(lock.path)}`;
   cell.append(link);

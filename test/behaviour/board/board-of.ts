@@ -1,7 +1,6 @@
 import { LockBoard } from '../../../src/board/lock-board.ts';
 import { lockJson, type LockJson } from '../../../src/board/lock-json.ts';
 import type { LockClient } from '../../../src/index.ts';
-import type { Frame, FrameAction } from '../../../lab/proxy/zk-proxy.ts';
 
 /** A board that a test can wait for. */
 export class WatchedBoard implements Disposable {
@@ -53,14 +52,4 @@ export class WatchedBoard implements Disposable {
   [Symbol.dispose](): void {
     this.board.close();
   }
-}
-
-/** Turns the request for a recursive watch into one that no server knows, as it is for a server before 3.6. */
-export function asOldServer({ from, op, xid }: Frame): FrameAction | undefined {
-  if (from !== 'client' || op !== 'addWatch') return undefined;
-  const request = Buffer.alloc(12);
-  request.writeInt32BE(8, 0);
-  request.writeInt32BE(xid, 4);
-  request.writeInt32BE(9_999, 8);
-  return { replaceWith: request };
 }

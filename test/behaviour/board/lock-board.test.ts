@@ -8,11 +8,12 @@ import {
 } from '../../../src/index.ts';
 import { createEphemeral, createPersistent, createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
 import { once } from '../../../lab/proxy/frame-matches.ts';
+import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { setData } from '../../../lab/semaphores.ts';
 import { until } from '../../../lab/until.ts';
 import { setAcl } from '../operator/acl.ts';
-import { asOldServer, WatchedBoard } from './board-of.ts';
+import { WatchedBoard } from './board-of.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 
@@ -26,7 +27,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
     let shown: WatchedBoard;
 
     beforeEach(() => {
-      if (server === 'an older server') lab.proxy.on(asOldServer);
+      if (server === 'an older server') lab.proxy.on(asUnknown('addWatch'));
     });
 
     afterEach(() => shown[Symbol.dispose]());

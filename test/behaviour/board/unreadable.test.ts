@@ -9,11 +9,12 @@ import {
   type Operation,
 } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
+import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
 import { answered, once } from '../../../lab/proxy/frame-matches.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { anyone, permission } from '../../../lab/wire/account.ts';
 import { setAcl } from '../operator/acl.ts';
-import { asOldServer, WatchedBoard } from './board-of.ts';
+import { WatchedBoard } from './board-of.ts';
 
 const readers = [anyone(permission.all)];
 const nobody = [anyone(permission.all - permission.read)];
@@ -24,7 +25,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
     let shown: WatchedBoard;
 
     beforeEach(() => {
-      if (server === 'an older server') lab.proxy.on(asOldServer);
+      if (server === 'an older server') lab.proxy.on(asUnknown('addWatch'));
     });
     afterEach(() => shown[Symbol.dispose]());
 

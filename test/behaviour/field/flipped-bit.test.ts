@@ -4,7 +4,7 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { withFlippedBit } from '../../../lab/proxy/flipped-bit.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { until } from '../../../lab/until.ts';
-import { asOldServer } from './old-server.ts';
+import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
 import { awaitedLater, keepsWarnings } from './support.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 
@@ -66,7 +66,7 @@ describe('FIELD D2: one flipped bit', () => {
       const [path, elsewhere] = [`${lab.path}/a`, `${lab.path}/c`];
       for (const each of [path, elsewhere]) await (await new InterProcessMutex(lab.other, each).acquire()).release();
       const held = isHeld ? await new InterProcessMutex(client, `${lab.path}/held`).acquire() : undefined;
-      lab.proxy.on(asOldServer);
+      lab.proxy.on(asUnknown('getEphemerals'));
       once(lab.proxy, sent('create2'), (frame) => {
         // The last character of the lock's path: the znode is created below another lock.
         const at = frame.body.indexOf(`${path}/_c_`) + path.length - 1;
@@ -98,7 +98,7 @@ describe('FIELD D2: one flipped bit', () => {
   it('keeps its session there if the znode is found by its name', async () => {
     const client = await lab.connect({ sessionTimeoutMs }, lab.proxy.connectString);
     await (await lab.theirs.acquire()).release();
-    lab.proxy.on(asOldServer);
+    lab.proxy.on(asUnknown('getEphemerals'));
     // A character of the uuid.
     once(lab.proxy, sent('create2'), (frame) => {
       const at = frame.body.indexOf(`${lab.path}/_c_`) + lab.path.length + 8;

@@ -70,11 +70,12 @@ describe('zklock ls and status', () => {
     for (const name of ['3f2504e04f8911d39a0c0305e82c3301', 'config']) await lab.observer.create(`${lab.path}/${name}`);
     const { code, out, errors } = await zklock('status', lab.path);
     expect({ code, out }).to.deep.equal({ code: 0, out: `${lab.path}: unknown, 0 waiting, 2 other znodes\n` });
-    expect(errors).to.equal('At this path, 2 znodes may be a lock of another kind, which this command does not know\n');
+    expect(errors).to.equal('2 znodes at this path may be a lock of another kind, which this command does not know\n');
     const { json } = await zklock('status', '--json', lab.path);
     expect(json).to.include({ kind: null, state: 'unknown', holderCount: 0, otherCount: 2 });
-    const taken = await zklock('release', lab.path);
-    expect([taken.code, taken.out, taken.errors]).to.deep.equal([0, '', errors]);
+    const taken = await zklock('release', '--json', lab.path);
+    expect([taken.code, taken.errors]).to.deep.equal([70, `nothing to release: ${errors}`]);
+    expect(taken.json).to.deep.equal({ path: lab.path, done: 'nothing' });
   });
 
   it('count the znodes that are no participants of the lock', async () => {
@@ -138,7 +139,7 @@ describe('zklock ls and status', () => {
     const { code, out, errors } = await run('ls', parent);
     expect({ code, out }).to.deep.equal({ code: 70, out: '' });
     expect(errors)
-      .to.contain(`Not all is shown: 1 znodes could not be read, such as ${lab.path} (since `)
+      .to.contain(`Not all is shown: 1 znode could not be read, such as ${lab.path} (since `)
       .and.to.contain('Z): The answer has 200001 names');
     expect(errors).not.to.contain('No locks');
     const json = await run('ls', '--json', parent);
@@ -171,7 +172,7 @@ describe('zklock ls and status', () => {
     const listed = await zklock('ls', lab.path.slice(0, lab.path.lastIndexOf('/')));
     expect(listed.code).to.equal(77);
     expect(listed.out).to.match(/ mutex +not readable for \d+s +not readable +\? +1\n/);
-    expect(listed.errors).to.contain(`1 znodes could not be read, such as ${hold.path} (since 2`);
+    expect(listed.errors).to.contain(`1 znode could not be read, such as ${hold.path} (since 2`);
     const { code, out } = await zklock('status', lab.path);
     expect(code).to.equal(77);
     expect(out).to.match(

@@ -61,8 +61,7 @@ describe('zklock watch', () => {
         const said = JSON.parse(line) as { at: string; since: string };
         expect(said).to.deep.include({ type: 'incomplete', unreadable: [{ path: lab.path, since: said.since }] });
         expect(Date.parse(said.since)).to.be.within(Date.parse(said.at) - 10_000, Date.parse(said.at));
-      } else
-        expect(run.errors).to.contain(`Not all is shown: 1 znodes could not be read, such as ${lab.path} (since 2`);
+      } else expect(run.errors).to.contain(`Not all is shown: 1 znode could not be read, such as ${lab.path} (since 2`);
       run.stopReading();
       expect(await run.ended).to.equal(77);
       await setAcl(lab.other, lab.path, 31);
