@@ -57,8 +57,12 @@ describe('a leader that is cut off from its followers', function () {
         knowTick: index === 0,
       })),
     );
+    // Both followers notice the cut at once, so that there is another leader when the holders look for one.
+    const probes = await Promise.all([one, other].map(({ port }) => ConnectionProbe.connect([port])));
     await used.trio.cutLeaderOff(roles);
     const cutAt = performance.now();
+    await Promise.all(probes.map((probe) => probe.send(sync('/')).catch(() => undefined)));
+    probes.forEach((probe) => probe[Symbol.dispose]());
     await contest.each((rivals) => rivals.outlives(cutAt));
     await contest.each((rivals) => rivals.handsOver());
   });
