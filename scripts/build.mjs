@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { root } from './bootstrap.mjs';
 import { bundleCommand } from './bundle.mjs';
 import { run } from './run.mjs';
+import { removeReached } from './without-reached.mjs';
 
 const dist = join(root, 'dist');
 rmSync(dist, { recursive: true, force: true });
@@ -14,6 +15,7 @@ process.exitCode = await run(process.execPath, ['node_modules/typescript/bin/tsc
 // The project's own scripts and tests are ES modules. The package is CommonJS, so that `import` and `require` share one
 // copy. Some bundlers read `sideEffects` only from the nearest package.json, so it is repeated.
 if (process.exitCode === 0) {
+  removeReached(dist);
   const { sideEffects } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   // The page of the web console is sent to browsers as it is.
   cpSync(join(root, 'src/console/page'), join(dist, 'console/page'), {

@@ -33,7 +33,7 @@ function isCaught({ name, edits }) {
   if (compiled.status !== 0) return failed('DOES NOT COMPILE', name, compiled.stdout);
   const simulation = ['--import=tsx', 'simulation/main.ts', '--stop-at-first', '--seeds', `1..${mostSeeds}`];
   const { status, stdout, stderr } = run(copy, simulation);
-  const [, seed, violation] = /^seed (\d+): (.*)$/m.exec(stdout) ?? [];
+  const [, seed, violation] = /^seed ([\d~]+): (.*)$/m.exec(stdout) ?? [];
   if (status !== 1 || seed === undefined) return failed('NOT CAUGHT', name, `${stdout}${stderr}`);
   console.log(`caught after ${seed} seeds: ${name}: ${violation}`);
   return true;

@@ -1,7 +1,12 @@
 // npm run simulate [-- --seeds 1..1000 | --minutes 3] [--steps 100 --members 3 --stop-at-first --out folder]
-import { drawPlan } from './draw-plan.ts';
-import { readOptions, type SimulationOptions } from './options.ts';
+// --corpus file: first the plans of a corpus. --steer file: mutants of what reaches something new, which goes into the file.
+// --all-points: fail if a point that the library marks was not reached.
+import { Random } from '../lab/random.ts';
+import { Corpus } from './corpus.ts';
+import { planOf, textOf, type Lineage } from './lineage.ts';
+import { readOptions, type Plans, type SimulationOptions } from './options.ts';
 import type { Plan } from './plan.ts';
+import { Points } from './points.ts';
 import { report } from './report.ts';
 import { Simulation, type Outcome } from './simulation.ts';
 
@@ -10,10 +15,12 @@ process.on('warning', () => undefined);
 Error.stackTraceLimit = 2;
 
 const options = readOptions(process.argv.slice(2));
-const failed = await runSeeds(options);
+const failed = await runPlans(options);
 process.exitCode = failed === 0 ? 0 : 1;
 
-async function runSeeds({ from, to, minutes = Infinity, ...options }: SimulationOptions): Promise<number> {
+async function runPlans({ plans, needsAllPoints, minutes = Infinity, ...options }: SimulationOptions): Promise<number> {
+  const points = new Points();
+  const corpus = new Corpus();
   const sum = {
     events: 0,
     messages: 0,
@@ -27,36 +34,60 @@ async function runSeeds({ from, to, minutes = Infinity, ...options }: Simulation
   };
   const startedAt = performance.now();
   let [seeds, failed] = [0, 0];
-  // Before the first seed runs, because a run that hangs or crashes prints nothing else.
-  console.log(`seeds from ${from} on, each of ${options.steps} calls and faults, with ${options.members} servers`);
-  for (let seed = from; seed <= to && performance.now() - startedAt < minutes * 60_000; seed += 1) {
-    const plan = drawPlan(seed, options);
+  // Before the first plan runs, because a run that hangs or crashes prints nothing else.
+  console.log(`${described(plans)}, each of ${options.steps} calls and faults, with ${options.members} servers`);
+  for (const lineage of lineagesOf(plans, corpus)) {
+    if (performance.now() - startedAt >= minutes * 60_000) break;
+    const plan = planOf(lineage, options);
     const outcome = await new Simulation(plan).run();
+    corpus.ran(lineage, points.endRun());
     seeds += 1;
     for (const figure of Object.keys(sum) as (keyof typeof sum)[]) sum[figure] += outcome[figure];
     if (outcome.violations.length === 0) continue;
     failed += 1;
-    await tell(plan, outcome, options);
+    await tell(textOf(lineage), plan, outcome, options);
+    points.endRun();
     if (options.stopsAtFirst) break;
   }
   const seconds = (performance.now() - startedAt) / 1_000;
   console.log(
-    `${seeds} seeds from ${from} on, each of ${options.steps} calls and faults: ${whole(sum.faults)} faults, ${whole(sum.grants)} grants (${whole(sum.terms)} terms of leaders), ${whole(sum.writes)} guarded writes, ${whole(sum.messages)} messages, ${whole(sum.events)} events, ${whole(sum.virtualMs / 3_600_000)} virtual hours in ${seconds.toFixed(0)} s (${whole(sum.events / seconds)} events a second)`,
+    `${seeds} runs of ${options.steps} calls and faults: ${whole(sum.faults)} faults, ${whole(sum.grants)} grants (${whole(sum.terms)} terms of leaders), ${whole(sum.writes)} guarded writes, ${whole(sum.messages)} messages, ${whole(sum.events)} events, ${whole(sum.virtualMs / 3_600_000)} virtual hours in ${seconds.toFixed(0)} s (${whole(sum.events / seconds)} events a second)`,
   );
   const share = ((100 * sum.deletionsExcused) / Math.max(1, sum.deletionsTold)).toFixed(1);
   console.log(`${whole(sum.deletionsTold)} deletions were told to clients of a queue, ${share} % of them excused`);
+  console.log(points.table());
+  const { all, missed } = points;
+  console.log(
+    `${all.length - missed.length} of ${all.length} points reached, ${whole(corpus.features)} features by ${whole(corpus.size)} plans`,
+  );
+  if (plans.then.are === 'steered') corpus.write(plans.then.file);
+  if (needsAllPoints) for (const point of missed) console.log(`NOT REACHED: ${point}`);
   console.log(`${failed} seeds with a violation`);
-  return failed;
+  return failed + (needsAllPoints ? missed.length : 0);
+}
+
+function* lineagesOf({ corpus: file, then }: Plans, corpus: Corpus): Iterable<Lineage> {
+  if (file !== undefined) yield* Corpus.read(file);
+  if (then.are === 'one') yield then.lineage;
+  else if (then.are === 'seeds') for (let seed = then.from; seed <= then.to; seed += 1) yield [seed];
+  else for (const random = new Random(then.from, 5); ;) yield corpus.next(random);
+}
+
+function described({ corpus, then }: Plans): string {
+  const first = corpus === undefined ? '' : `the plans of ${corpus}, then `;
+  if (then.are === 'one') return `${first}the plan ${textOf(then.lineage)}`;
+  return `${first}${then.are === 'steered' ? 'steered plans' : 'seeds'} from ${then.from} on`;
 }
 
 async function tell(
+  name: string,
   plan: Plan,
   outcome: Outcome,
   { stopsAtFirst, out }: Pick<SimulationOptions, 'stopsAtFirst' | 'out'>,
 ): Promise<void> {
   const [first] = outcome.violations;
-  if (stopsAtFirst) console.log(`seed ${plan.seed}: ${first?.check ?? ''}: ${first?.text ?? ''}`);
-  else console.log(await report(plan, outcome, out));
+  if (stopsAtFirst) console.log(`seed ${name}: ${first?.check ?? ''}: ${first?.text ?? ''}`);
+  else console.log(await report(name, plan, outcome, out));
 }
 
 function whole(count: number): string {

@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util';
+import { lineageOf, type Lineage } from './lineage.ts';
 
 export interface SimulationOptions {
-  readonly from: number;
-  readonly to: number;
+  readonly plans: Plans;
+  /** Fail if a point of the library was not reached. */
+  readonly needsAllPoints: boolean;
   /** The number of calls and faults of each seed. */
   readonly steps: number;
   readonly members: number;
-  /** End after this time; then `to` may be Infinity. */
+  /** End after this time. */
   readonly minutes: number | undefined;
   readonly stopsAtFirst: boolean;
   /** The folder for the pictures of failed seeds. */
@@ -19,6 +21,9 @@ export function readOptions(args: readonly string[]): SimulationOptions {
     args: [...args],
     options: {
       seeds: { type: 'string' },
+      corpus: { type: 'string' },
+      steer: { type: 'string' },
+      'all-points': { type: 'boolean', default: false },
       minutes: { type: 'string' },
       steps: { type: 'string', default: '100' },
       members: { type: 'string', default: '3' },
@@ -27,10 +32,9 @@ export function readOptions(args: readonly string[]): SimulationOptions {
     },
   });
   const minutes = values.minutes === undefined ? undefined : number('minutes', values.minutes, 0.01, 24 * 60);
-  const [from, to] = seedsOf(values.seeds, minutes !== undefined);
   return {
-    from,
-    to,
+    plans: plansOf(values, minutes !== undefined),
+    needsAllPoints: values['all-points'],
     minutes,
     steps: whole('steps', values.steps, 1, 100_000),
     members: whole('members', values.members, 1, 7),
@@ -39,13 +43,35 @@ export function readOptions(args: readonly string[]): SimulationOptions {
   };
 }
 
+/** The plans to run: first those of a corpus, then a range of seeds or one plan, or plans that a corpus steers. */
+export interface Plans {
+  readonly corpus: string | undefined;
+  readonly then:
+    | { readonly are: 'seeds'; readonly from: number; readonly to: number }
+    | { readonly are: 'one'; readonly lineage: Lineage }
+    | { readonly are: 'steered'; readonly from: number; readonly file: string };
+}
+
 /** Without seeds, a run of some minutes begins at a fresh one. */
-function seedsOf(text: string | undefined, isTimed: boolean): [from: number, to: number] {
-  if (text === undefined) return isTimed ? [1 + Math.floor(Math.random() * mostSeed), Infinity] : [1, 1_000];
-  const [, from = '', to] = /^(\d+)(?:\.\.(\d+))?$/.exec(text) ?? [];
-  if (from === '')
-    throw new RangeError(`Expected --seeds to be one seed or a range such as 1..1000, got ${JSON.stringify(text)}`);
-  return [Number(from), to === undefined ? (isTimed ? Infinity : Number(from)) : Number(to)];
+function plansOf(
+  { seeds, corpus, steer }: { seeds?: string | undefined; corpus?: string | undefined; steer?: string | undefined },
+  isTimed: boolean,
+): Plans {
+  const fresh = 1 + Math.floor(Math.random() * mostSeed);
+  const [, first, last] = /^(\d+)(?:\.\.(\d+))?$/.exec(seeds ?? '') ?? [];
+  const lineage = lineageOf(seeds ?? '');
+  if (seeds !== undefined && first === undefined && lineage === undefined)
+    throw new RangeError(
+      `Expected --seeds to be one seed, a range such as 1..1000, or a plan such as 17~5003, got ${JSON.stringify(seeds)}`,
+    );
+  if (steer !== undefined) return { corpus, then: { are: 'steered', from: Number(first ?? fresh), file: steer } };
+  if (seeds === undefined) {
+    const [from, to] = isTimed ? [fresh, Infinity] : [1, 1_000];
+    return { corpus, then: { are: 'seeds', from, to } };
+  }
+  if (first === undefined && lineage) return { corpus, then: { are: 'one', lineage } };
+  const from = Number(first);
+  return { corpus, then: { are: 'seeds', from, to: last === undefined ? (isTimed ? Infinity : from) : Number(last) } };
 }
 
 const mostSeed = 2 ** 24;

@@ -2,6 +2,7 @@ import type { CancelTimer } from '../support/clock.js';
 import type { Session } from '../zookeeper/session.js';
 import type { SessionIdentity } from '../zookeeper/wire-session.js';
 import type { SessionSource } from './session-source.js';
+import { reached } from '../support/reached.js';
 
 /**
  * A session that the client has given up. It lives on at the servers until it expires, and its znodes block the queue.
@@ -36,9 +37,10 @@ export class Ghost {
     if (this.#isOver || this.#attempt || this.#pause) return;
     const health = this.#owner.health();
     if (!this.#isClosing && health === undefined) return;
-    if (this.#rounds > 0 && health !== undefined && isForgotten(health, this.#touchedAt, this.#lost.timeoutMs))
+    if (this.#rounds > 0 && health !== undefined && isForgotten(health, this.#touchedAt, this.#lost.timeoutMs)) {
+      reached('ghost: no server can know it any more');
       this.#end();
-    else this.#dial();
+    } else this.#dial();
   }
 
   /**
@@ -49,6 +51,7 @@ export class Ghost {
     if (this.#isOver) return Promise.resolve();
     const closed = new Promise<void>((resolve) => this.#whenOver.push(resolve));
     this.#whenOver.push(this.#source.clock.after(timeoutMs, () => this.#end()));
+    reached('ghost: the client closes first');
     this.#isClosing = true;
     this.#pause?.();
     this.#pause = undefined;
@@ -63,6 +66,7 @@ export class Ghost {
     // so it shows no zxid from the second round on. The first round shows it, because a server that was cut off before
     // the session began would otherwise say that the session has ended.
     const lastZxid = this.#rounds === 0 ? identity.lastZxid : 0n;
+    if (this.#rounds > 0) reached('ghost: dialled again');
     const attempt = this.#source.open(
       {
         unanswered: (session) => {
@@ -96,6 +100,7 @@ export class Ghost {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#pause?.();
+    if (isClosed) reached('ghost: closed on the servers');
     this.#attempt?.abandon();
     for (const tell of this.#whenOver.splice(0)) tell();
     this.#owner.over(isClosed);

@@ -13,6 +13,7 @@ import { saslRefusal } from './client-errors.js';
 import { Ghost, type ServerHealth } from './ghost.js';
 import type { SessionSource } from './session-source.js';
 import { Successor } from './successor.js';
+import { reached } from '../support/reached.js';
 
 /**
  * Keeps one session after another. It opens a new session when the servers have expired the old one, and closes the
@@ -140,6 +141,7 @@ export class SessionKeeper {
   }
 
   #ended(session: Session, why: SessionEnd, lost: number): void {
+    if (livesOn.has(why) && this.isClosing) reached('a session lost while its client closes');
     if (livesOn.has(why)) this.#lost.add(session);
     this.#report.ended(session, why);
     if (this.isClosing || why === 'closed' || (why === 'auth-failed' && !this.#report.wasConnected)) return;
@@ -175,6 +177,7 @@ export class SessionKeeper {
   #closeUnanswered(session: Session): void {
     session.abandon();
     if (session.epoch === 0 || session.znodes === 0) return;
+    reached('a client that no server answers closes with znodes');
     this.#lost.add(session);
     this.#closeGhost(session);
   }

@@ -1,5 +1,6 @@
 import type { Session } from '../zookeeper/session.js';
 import type { SessionSource } from './session-source.js';
+import { reached } from '../support/reached.js';
 
 /**
  * Finds out why no server answers a session any more. A server that was wiped, or restored from an older backup,
@@ -70,11 +71,13 @@ export class Successor {
     this.#candidate = undefined;
     this.#live.delete(candidate);
     this.#fruitless = 0;
+    reached('successor: took the place of its session');
     this.#replace(old, candidate);
   }
 
   #dismiss(candidate: Session): void {
     if (candidate !== this.#candidate) return;
+    reached('successor: dismissed');
     const { clock, options } = this.#source;
     const { sessionTimeoutMs } = options;
     this.#candidate = undefined;

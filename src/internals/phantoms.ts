@@ -4,6 +4,7 @@ import type { CancelTimer, Clock } from '../support/clock.js';
 import { check, exists } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import { unownedText } from './unowned.js';
+import { reached } from '../support/reached.js';
 
 /**
  * Asks the quorum, after each session timeout of waiting, whether the znodes that a waiter waits for exist. A follower
@@ -142,6 +143,7 @@ class PhantomSeeker {
     if (!place || is === 'hidden') return;
     const recheck = (): void => [...place.waiters].forEach((each) => each());
     if (is === 'gone') {
+      reached('predecessor deleted without an event');
       recheck();
       return;
     }

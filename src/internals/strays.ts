@@ -7,6 +7,7 @@ import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, whenNoNode } from '../zookeeper/zookeeper-error.js';
 import { sessionPause } from './session-pause.js';
+import { reached } from '../support/reached.js';
 
 /**
  * Deletes, in the background, the znode that a create made under another name than the one that was asked for, or whose
@@ -63,6 +64,7 @@ class StraySearches {
   async #searchAll(parent: string): Promise<void> {
     for (let lost = this.#lost.get(parent); lost; lost = this.#lost.get(parent)) {
       this.#lost.delete(parent);
+      reached('a lost znode searched for');
       await search(this.#session, lost);
     }
     this.#searched.delete(parent);

@@ -9,6 +9,7 @@ import { innermostContext, LockContext } from '../mutex/lock-context.js';
 import { MultiHold, releaseAll } from './multi-hold.js';
 import type { PartHold, PartOfMultiLock } from './part-of-multi-lock.js';
 import { untilReleased } from '../mutex/with-hold.js';
+import { reached } from '../support/reached.js';
 
 /**
  * Several locks as one: all or none, one deadline, and one hold, which is lost when any of them is lost. The locks are
@@ -165,10 +166,12 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
           await acquireOne(lock, options, { leftMs: deadline - this.#clock.now(), before: this.#locks[index - 1] }),
         );
     } catch (error) {
+      if (holds.length > 0) reached('multi-lock: locks given back');
       giveBack(holds);
       throw error;
     }
     if (holds.every((hold) => hold.isValid)) return holds;
+    reached('multi-lock: a lock lost while the others were waited for');
     giveBack(holds);
     return undefined;
   }

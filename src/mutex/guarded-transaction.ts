@@ -29,6 +29,7 @@ import {
   type CreateOptions,
   type VersionOptions,
 } from './transaction-options.js';
+import { reached } from '../support/reached.js';
 
 /**
  * Operations on znodes that ZooKeeper does all together while the lock is held, or not at all: one transaction on the
@@ -162,6 +163,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
         const { value } = await session.request(sending.operation);
         // An error of the session: nothing was done, and the next connection shows whether the session still exists.
         if (value.is === 'done' || !value.error.isRetryable) return value;
+        reached('transaction: refused for an error of the session');
         refusedIn = session.epoch;
       } catch (error) {
         if (!(error instanceof ZooKeeperError)) throw error;
@@ -182,6 +184,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
   async #whenConnected(session: Session, refusedIn: number | undefined): Promise<void> {
     const { host, assertValid } = this.#guard;
     while (!session.isConnected || session.epoch === refusedIn) {
+      reached('transaction: waits for a connection');
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           stop();
@@ -201,6 +204,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
     const { error } = answer;
     if (guardPath !== undefined && error.is('NO_NODE')) {
       // The servers' answer may be the first news of the loss.
+      reached('transaction: refused, because the znode of the hold is gone');
       this.#guard.markDeleted(guardPath);
       return this.#guard.loss() ?? new LockLostError(guardPath, 'node-deleted');
     }
@@ -216,6 +220,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
   }
 
   #unknown(cause: ZooKeeperError): OutcomeUnknownError {
+    reached('transaction: outcome unknown');
     this.#countEphemerals();
     const written = this.#steps.filter(({ name }) => name !== 'check').map(({ path }) => path);
     return new OutcomeUnknownError(this.#guard.paths().join(', '), [...new Set(written)], cause);

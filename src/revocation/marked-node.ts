@@ -8,6 +8,7 @@ import { dataOf, markIn, type Mark } from '../internals/mark.js';
 import type { Deadline } from '../support/deadline.js';
 import { RecentData } from '../internals/recent-data.js';
 import { shownData } from '../internals/shown-data.js';
+import { reached } from '../support/reached.js';
 
 /**
  * The znode of a participant of any client, into whose data a mark is written. The mark asks the participant to
@@ -61,6 +62,7 @@ export class MarkedNode {
       return session.request(remove(this.#path));
     }, deadline);
     const end = await answer.then(() => 'deleted' as const, whenNoNode('gone' as const)).catch(this.#refused);
+    if (requests > 1) reached('force: the answer to the delete was lost');
     return requests > 1 ? 'deleted' : end;
   }
 
@@ -94,7 +96,9 @@ export class MarkedNode {
     return deadline.wait((wake, fail) => {
       const stopWatching = watchZnode(session, this.#path, 'data', {
         found: ({ data }) => {
-          if (markIn(data) !== this.#mark) wake('overwritten');
+          if (markIn(data) === this.#mark) return;
+          reached('force: the mark was overwritten');
+          wake('overwritten');
         },
         told: (event) => wake(event === 'deleted' ? 'gone' : 'look'),
         failed: fail,

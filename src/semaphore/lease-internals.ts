@@ -23,6 +23,7 @@ import { SharedCount } from './shared-count.js';
 import { StandOff, type PartOfLeases } from './stand-off.js';
 import { Surplus } from './surplus.js';
 import { watchZnode } from '../zookeeper/watch-znode.js';
+import { reached } from '../support/reached.js';
 
 /**
  * The wait for leases, in Curator's V2 layout. A call first acquires the mutex at `<path>/locks`: that is its turn.
@@ -184,12 +185,16 @@ export class LeaseInternals {
         const outcome = await this.#takeOne(session, wait);
         if (outcome.is === 'granted') grants.push(outcome.grant);
         else if (outcome.is === 'gives way') return (taken = { is: 'over' });
-        else if (outcome.is === 'absent' || !deadline.mayWait) return taken;
+        else if (outcome.is === 'absent' || !deadline.mayWait) {
+          reached('semaphore: a lease not granted in its turn');
+          return taken;
+        }
       }
       if (session.isEnded) taken = { is: 'over' };
       else if (grants.length === quantity && areHeld()) taken = { is: 'granted', grants };
       return taken;
     } finally {
+      if (taken.is !== 'granted' && grants.length > 0) reached('semaphore: leases given back before the turn');
       if (taken.is === 'granted') {
         for (const grant of grants) grant.isInner = false;
         void turn.release();
@@ -238,7 +243,12 @@ export class LeaseInternals {
       const look = (): void => wake('look');
       const stops = [
         session.onChange(() => session.isEnded && look()),
-        ...held.map((grant) => grant.onLost(() => wake('over'))),
+        ...held.map((grant) =>
+          grant.onLost(() => {
+            reached('semaphore: a part lost while the call waits for the next lease');
+            wake('over');
+          }),
+        ),
         watchZnode(session, this.#folders.leases, 'children', {
           found: (names) => isSameSet(names, sorted) || look(),
           told: look,

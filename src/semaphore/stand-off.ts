@@ -5,6 +5,7 @@ import type { Session } from '../zookeeper/session.js';
 import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { hasMarkedUuid } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
+import { reached } from '../support/reached.js';
 
 /**
  * Finds a deadlock with a Java client. Java's `acquire(2)` takes one lease in each turn at `<path>/locks`. So a Java
@@ -34,6 +35,7 @@ export class StandOff {
     const leftMs = this.#since + standstillMs - now;
     if (leftMs > 0) return leftMs;
     this.#since = now;
+    reached('semaphore: leases stood still');
     return (await isWaitedForBehind(part, others)) ? 'gives way' : standstillMs;
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../support/clock.js';
 import type { Deadline, Waiter } from '../support/deadline.js';
+import { reached } from '../support/reached.js';
 
 /**
  * The acquires that wait to begin because their session's connection has more requests than its window. They wait in
@@ -40,6 +41,7 @@ export class Admission {
 
   /** The session has ended: the acquires start over in the next one. */
   admitAll(): void {
+    if (this.#waiting.size > 0) reached('a session ended with acquires that wait for room');
     for (const waiter of [...this.#waiting]) waiter.wake(undefined);
   }
 

@@ -5,6 +5,7 @@ import { connectionLost, type Call } from './replies.js';
 import type { SaslRefusal } from './sasl-handshake.js';
 import { SecondLink } from './second-link.js';
 import type { ServerLink } from './server-link.js';
+import { reached } from '../support/reached.js';
 
 /** The pipeline on the session's link, and while the session attaches anew the second link. One of both stays. */
 export class LinkPair {
@@ -62,6 +63,7 @@ export class LinkPair {
   /** Stops attaching, unless the server was asked already. The present link stays, unless it has ended. */
   stopAttaching(): void {
     if (this.#second?.mayStop !== true) return;
+    reached('an attach stopped by a close');
     this.#second.abandon();
     if (this.pipeline.isEnded) this.#listener.ended(this);
     else this.#stay(this.#second);
@@ -83,6 +85,7 @@ export class LinkPair {
 
   #exchanged(second: SecondLink, handshake: Handshake, auth: readonly Uint8Array[]): void {
     if (this.#second !== second) return;
+    if (this.pipeline.isEnded) reached('an attach granted after the old connection had ended');
     this.pipeline.link.abandon();
     this.#carryOver(second);
     this.#second = undefined;
@@ -92,6 +95,7 @@ export class LinkPair {
   #firstEnded(error: Error | undefined): void {
     const second = this.#second;
     // The server itself ends the old link of a session that attaches anew.
+    if (second?.mayStop === true) reached('the old connection ended before an attach was asked for');
     if (second?.mayStop !== false) this.#listener.firstEnded(this, error);
     if (second) {
       this.#carryOver(second);
@@ -112,6 +116,7 @@ export class LinkPair {
     } else if (hasForgotten) {
       this.#listener.forgotten(error);
     } else {
+      reached('both connections of an attach ended');
       this.#listener.bothEnded(this, handshake, error, wasGranted);
     }
   }
@@ -119,6 +124,7 @@ export class LinkPair {
   /** The present link stays, and sends what was held back. */
   #stay(second: SecondLink): void {
     this.#second = undefined;
+    if (second.heldBack.length > 0) reached('requests held back for an attach sent on the old connection');
     this.#listener.stayed(second.heldBack);
   }
 

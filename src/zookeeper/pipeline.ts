@@ -12,6 +12,7 @@ import type { ServerTraits } from './server-traits.js';
 import { unimplemented, UnknownRequestError } from './unknown-request-error.js';
 import { Reader, Writer } from './wire.js';
 import { ZooKeeperError } from './zookeeper-error.js';
+import { reached } from '../support/reached.js';
 
 /**
  * The requests of one connection, and their answers, which come in the same order. All requests of one tick leave in
@@ -84,8 +85,11 @@ export class Pipeline implements LinkUser {
   send(call: Call): void {
     const lack = this.#options.traits.whyNotToSend(call.operation.name, this.link.server);
     if (lack) this.#refuse(call, lack.asAnswer(call.operation.path));
-    else if (!this.#unsent.isEmpty || this.#unanswered.length >= this.#size) this.#unsent.add(call);
-    else this.#send(call);
+    else if (this.#unsent.isEmpty && this.#unanswered.length < this.#size) this.#send(call);
+    else {
+      reached('window full');
+      this.#unsent.add(call);
+    }
   }
 
   /** Sends a ping, unless the server still owes the answer to the last one. It writes no transaction. */
@@ -130,6 +134,7 @@ export class Pipeline implements LinkUser {
     this.#ping = undefined;
     this.#unwritten.clear();
     const unsent = this.takeUnsent();
+    if (unsent.length > 0) reached('requests lost before they were sent');
     for (const call of [...this.#unanswered.splice(0), ...unsent]) call.reject(connectionLost(call.operation, cause));
   }
 
@@ -244,6 +249,7 @@ export class Pipeline implements LinkUser {
       return;
     }
     if (this.#isTooEarly(call)) {
+      reached('a read that overtook a sync or a change repeated');
       this.#postpone(call);
       return;
     }
@@ -298,6 +304,7 @@ export class Pipeline implements LinkUser {
     const { kind, isAbsolute = false, isProof = false } = call.operation;
     // The requests of a heartbeat change nothing, and no read depends on them.
     const isOfHeartbeat = isAbsolute || isProof;
+    if (isOfHeartbeat) reached('a heartbeat put off');
     if (kind !== 'read' && !isOfHeartbeat) this.#putOff.add(call);
     this.postponedSince ??= clock.now();
     const times = call.timesPostponed ?? 0;

@@ -2,6 +2,7 @@ import { loseAll, type Holding } from './holding.js';
 import { absolute, check, checkServers, sync, type Operation } from './operations.js';
 import type { Reply } from './replies.js';
 import type { ZooKeeperError } from './zookeeper-error.js';
+import { reached } from '../support/reached.js';
 
 /** The requests by which a session proves that it lives, and that its holds and its next waiters still have their znodes. */
 export class Prover {
@@ -48,7 +49,9 @@ export class Prover {
   #sendChecks(): Promise<void>[] {
     const checks = [...this.#toCheck].map((znode) =>
       this.#check([znode.path], (errors) => {
-        if (errors[0]?.is('NO_NODE')) znode.vanished();
+        if (!errors[0]?.is('NO_NODE')) return;
+        reached('a proof found that a waiter has no znode');
+        znode.vanished();
       }),
     );
     this.#toCheck.clear();
@@ -59,6 +62,7 @@ export class Prover {
       holdings.map((holding) => holding.path),
       (errors) => {
         const deleted = holdings.filter((_, index) => errors[index]?.is('NO_NODE'));
+        if (deleted.length > 0) reached('a proof found that a hold has no znode');
         loseAll(deleted, 'node-deleted');
         for (const holding of deleted) holding.znodeDeleted();
       },

@@ -2,6 +2,7 @@ import type { CancelTimer, Clock } from '../support/clock.js';
 import type { Handshake } from './handshake.js';
 import type { Pipeline } from './pipeline.js';
 import type { Call } from './replies.js';
+import { reached } from '../support/reached.js';
 
 /**
  * A second connection to the server of the session, which is to take the place of the first one. Until the second link
@@ -46,7 +47,10 @@ export class SecondLink {
 
   /** Returns true if the request must wait, which it then does. */
   holdsBack(call: Call): boolean {
-    if (this.isExchanging) this.#heldBack.push(call);
+    if (this.isExchanging) {
+      reached('a request held back for an attach');
+      this.#heldBack.push(call);
+    }
     return this.isExchanging;
   }
 

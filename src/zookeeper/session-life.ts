@@ -3,6 +3,7 @@ import { firstBeatAt, isActive, pulseAfter } from './proof-schedule.js';
 import { learn, type ClockEvent } from './session-clock.js';
 import type { SessionEnd } from './session-owner.js';
 import { asleep, isSilent, silentAt, watched, type Owed } from './wake-up.js';
+import { reached } from '../support/reached.js';
 
 /** The life of a session after one more fact, and the orders to carry out in the same turn. No I/O, timer or clock. */
 export function step(life: Life, fact: Fact, now: number): Step {
@@ -124,10 +125,14 @@ function granted(before: Life, fact: Extract<Fact, { is: 'granted' }>, now: numb
   const proof = learn(before.proof, fact);
   const life = { ...before, epoch: before.epoch + 1, answeredSentAt: fact.sentAt, proof };
   // The request of a session that attached was held back, and follows now.
+  if (life.state.at === 'closing') reached('connected while it closes');
   if (life.state.at === 'closing' && life.attach !== 'none') return withoutAttach(life);
   if (life.state.at === 'closing') return does(life, { do: 'ask-to-close' });
   // After a stall, the answer was read before the timer of the deadline ran. No listener may see this connection.
-  if (life.holds > 0 && now >= overdueAt(life)) return passDeadline(life, now);
+  if (life.holds > 0 && now >= overdueAt(life)) {
+    reached('granted a session whose deadline has passed');
+    return passDeadline(life, now);
+  }
   const isAttach = life.attach === 'dialling';
   const pulseAt = pulseAfter(life, now, proof.timeoutMs);
   return does(
@@ -160,13 +165,17 @@ function served(life: Life, ...orders: Order[]): Step {
 /** Also after an error, because an error that leaves the connection open must not stop the heartbeats. */
 function beaten(before: Life, fact: Extract<Fact, { is: 'beaten' }>, now: number): Step {
   // The present connection has its own first heartbeat, which may follow an attach that ended this one.
-  if (fact.epoch !== before.epoch) return still(before);
+  if (fact.epoch !== before.epoch) {
+    reached('a heartbeat of an earlier connection answered');
+    return still(before);
+  }
   const life = fact.isAnswered ? { ...before, beatAt: now } : before;
   const next = watched(pulsing(life, pulseAfter(life, now, life.proof.timeoutMs)), fact, now);
   return life.attach === 'proving' ? withoutAttach(next) : still(next);
 }
 
 function cut(before: Life, now: number): Step {
+  if (before.attach === 'proving') reached('cut before an attach was proven');
   const life = { ...before, proof: learn(before.proof, { is: 'disconnected' }) };
   if (life.state.at === 'closing') return withoutAttach(life, { do: 'leave-if-empty' });
   if (life.state.at !== 'connected') return withoutAttach(life);
@@ -193,6 +202,7 @@ function polled(before: Life, fact: Owed, now: number): Step {
   const next = watched(life, fact, now);
   const { owedSince } = fact;
   if (life.state.at === 'ended' || owedSince === undefined || !isSilent(life, fact, now)) return { life: next, orders };
+  reached('a silent connection given up');
   return { life: next, orders: [...orders, { do: 'drop', silentMs: silentAt(life, owedSince) - owedSince }] };
 }
 
@@ -212,6 +222,7 @@ function attach(life: Life, now: number): Step {
 /** Heartbeats on the old connection give the proof: for one timeout, in which the session does not attach again. */
 function attachFailed(before: Life, now: number): Step {
   const { state, attach } = before;
+  reached('an attach failed, and the old connection was kept');
   if (attach !== 'dialling') return still(before);
   if (state.at !== 'connected') return withoutAttach(before);
   const noAttachUntil = now + before.proof.timeoutMs;
@@ -236,6 +247,7 @@ function end(life: Life, why: SessionEnd, now: number): Step {
 }
 
 function passDeadline(life: Life, now: number): Step {
+  if (life.holds === 0) reached('a deadline passed without a hold');
   return life.holds > 0 ? end(life, 'lost', now) : does({ ...life, state: { at: 'overdue' } }, { do: 'tell-overdue' });
 }
 

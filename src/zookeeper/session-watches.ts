@@ -4,6 +4,7 @@ import { removeWatch, type Operation, type WatchEventType, type WatchKind } from
 import type { Reply } from './replies.js';
 import { watchKindOf, watchQuestions, Watches, type Watched, type WatchListener } from './watches.js';
 import { ZooKeeperError } from './zookeeper-error.js';
+import { reached } from '../support/reached.js';
 
 /** The watches of one session. They move to the next connection with it. */
 export class SessionWatches {
@@ -37,10 +38,13 @@ export class SessionWatches {
     const question = watchQuestions[what](path);
     // An overloaded server may put the read off. If nobody waits any more by then, it would leave a watch behind.
     const beforeWrite = (): void => {
-      if (!watches.has(path)) throw new ZooKeeperError(ZooKeeperError.connectionLoss, question.name, path);
+      if (watches.has(path)) return;
+      reached('a watch put off until nobody wanted it');
+      throw new ZooKeeperError(ZooKeeperError.connectionLoss, question.name, path);
     };
     const there = await this.#session.find({ ...question, beforeWrite });
     if (what === 'creation' && there !== undefined) this.remove(path, what, listener, { forget: true });
+    if (what !== 'creation' && there === undefined) reached('a znode to watch was gone');
     if (what !== 'creation' && there === undefined) this.remove(path, what, listener, { forget: false });
     return there;
   }

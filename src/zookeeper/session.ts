@@ -17,6 +17,7 @@ import { SessionWatches } from './session-watches.js';
 import { untilAnswered, type Question } from './until-answered.js';
 import { stalledMs } from './wake-up.js';
 import { whenNoNode } from './zookeeper-error.js';
+import { reached } from '../support/reached.js';
 
 /** One ZooKeeper session, as its users see it. Its shell has the connection, and carries out the orders of its life. */
 export class Session {
@@ -193,7 +194,10 @@ export class Session {
    */
   keepProven(znode?: Checked): () => void {
     let isKept = true;
-    if (this.isStale) void this.attach(znode);
+    if (this.isStale) {
+      reached('a stale session attaches for a waiter');
+      void this.attach(znode);
+    }
     this.#shell.feed({ is: 'needed', ...this.#shell.owed });
     return () => {
       if (isKept) this.#shell.feed({ is: 'needed-no-more' });

@@ -1,6 +1,7 @@
 import { getChildren, getData, setWatches, type Operation, type WatchEventType, type WatchKind } from './operations.js';
 import type { Reply } from './replies.js';
 import { isZooKeeperError, ZooKeeperError } from './zookeeper-error.js';
+import { reached } from '../support/reached.js';
 
 /**
  * Plants the watches of a session on a new connection, in several requests, because the server refuses one SetWatches of
@@ -33,6 +34,7 @@ function renewAll({ since, chrootBytes, paths, send, failed }: WatchRenewal, kin
   for (const path of paths(kind)) {
     const more = 4 + chrootBytes + Buffer.byteLength(path);
     if (bytes + more > longestSetWatches) flush();
+    if (kind === 'children') reached('a watch on children renewed');
     some.push(path);
     bytes += more;
   }

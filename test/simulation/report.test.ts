@@ -15,7 +15,7 @@ describe('the report of a simulation', () => {
 
   it('replays a plan that has failed, shrinks it and draws it', async () => {
     const outcome = await new Simulation(hanging).run();
-    const text = await report(hanging, outcome, out);
+    const text = await report('1', hanging, outcome, out);
     const [, from, to] = /shrunk from (\d+) to (\d+) steps/.exec(text) ?? [];
     expect(Number(from)).to.equal(hanging.steps.length);
     expect(Number(to)).to.be.within(1, hanging.steps.length - 1);
@@ -30,11 +30,11 @@ describe('the report of a simulation', () => {
   it('says so if the replay has another outcome', async () => {
     const { violations, ...outcome } = await new Simulation(hanging).run();
     const other: Outcome = { ...outcome, violations: violations.map((each) => ({ ...each, t: each.t + 1 })) };
-    expect(await report(hanging, other, out)).to.include('replayed: ANOTHER OUTCOME: [{"check":"I4"');
+    expect(await report('1', hanging, other, out)).to.include('replayed: ANOTHER OUTCOME: [{"check":"I4"');
   });
 
   it('is empty without a violation', async () => {
     const plan = plain([call(300)]);
-    expect(await report(plan, await new Simulation(plan).run(), out)).to.equal('');
+    expect(await report('1', plan, await new Simulation(plan).run(), out)).to.equal('');
   });
 });

@@ -68,8 +68,8 @@ export const mutants = [
   {
     name: 'a ghost session is dialled without a limit',
     file: 'src/client/ghost.ts',
-    find: 'health !== undefined && isForgotten(health, this.#touchedAt, this.#lost.timeoutMs)) this.#end();',
-    replace: 'health === null) this.#end();',
+    find: 'health !== undefined && isForgotten(health, this.#touchedAt, this.#lost.timeoutMs)) {',
+    replace: 'health === null) {',
     tests: tests('behaviour/connection/lost-session', 'is given up after 1.5 of its timeouts'),
   },
   {

@@ -120,8 +120,8 @@ export const mutants = [
   {
     name: 'a tryAcquire of a semaphore that waits for its lease',
     file: 'src/semaphore/lease-internals.ts',
-    find: '|| !deadline.mayWait) return taken;',
-    replace: ') return taken;',
+    find: "outcome.is === 'absent' || !deadline.mayWait) {",
+    replace: "outcome.is === 'absent') {",
     tests: tests(
       'behaviour/semaphore/try-acquire',
       'returns undefined and leaves no znode if another client takes the last lease',

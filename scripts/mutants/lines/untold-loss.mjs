@@ -40,8 +40,8 @@ export const mutants = [
   {
     name: 'a session that connects beyond the deadline of its holds counts as connected',
     file: 'src/zookeeper/session-life.ts',
-    find: 'if (life.holds > 0 && now >= overdueAt(life)) return',
-    replace: 'if (life.holds > 1e9) return',
+    find: 'if (life.holds > 0 && now >= overdueAt(life)) {',
+    replace: 'if (life.holds > 1e9) {',
     tests: tests('simulation/stalls', 'never tells that it is reconnected'),
   },
   {
