@@ -57,13 +57,14 @@ function asUsable(election: LeaderElection): Usable {
   };
 }
 
-export function optionsOf({ call, lock }: Owner): MutexAcquireOptions {
+export function optionsOf({ call, lock, id }: Owner): MutexAcquireOptions {
   const { timeoutMs, leaseMs, renewEveryMs, weight } = call;
   return {
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(leaseMs !== undefined && { leaseMs }),
     ...(renewEveryMs !== undefined && { renewEveryMs }),
     ...(weight !== undefined && lock.is === 'weighted' && { weight }),
+    ...(lock.is === 'mutex' && call.how !== 'multi' && { data: Buffer.from(id) }),
   };
 }
 

@@ -9,6 +9,7 @@ import { sequenceOf } from './claim.ts';
 import { sessionName, type Judge } from './judge.ts';
 import type { Fault, LockPlan, Plan } from './plan.ts';
 import type { Herd } from './rules/herd.ts';
+import type { Places } from './rules/places.ts';
 import type { SimClient } from './sim-client.ts';
 
 /** Brings the faults of a plan about, and heals them. */
@@ -217,6 +218,7 @@ export class Striker {
       this.#world.clients.map(({ name }) => name),
     );
     this.#world.judge.takenZnode(path);
+    this.#world.places.taken(path);
     this.#world.servers.ensemble.deleteZnode(path);
   }
 
@@ -238,7 +240,10 @@ export class Striker {
     const path = `${folder}/${first}`;
     const timeoutMs = this.#plan.sessionTimeoutMs;
     this.#world.herd.asked(path, asker);
-    if (fault.do === 'force') this.#world.judge.losses.forced(path);
+    if (fault.do === 'force') {
+      this.#world.judge.losses.forced(path);
+      this.#world.places.taken(path);
+    }
     const ask = (): void => {
       const asked =
         fault.do === 'force' ? forceRelease(client, path, { timeoutMs }) : revoke(client, path, { timeoutMs });
@@ -301,6 +306,7 @@ export interface Struck {
   readonly servers: VirtualEnsemble;
   readonly judge: Judge;
   readonly herd: Herd;
+  readonly places: Places;
   readonly processes: readonly VirtualProcess[];
   readonly clients: readonly SimClient[];
   /** The clients that were closed, and have successors. */

@@ -11,6 +11,7 @@ import { isFault, type Call, type Close, type Plan, type ProcessPlan, type Step 
 import { Recorder } from './recorder.ts';
 import { Closed } from './rules/closed.ts';
 import { Herd } from './rules/herd.ts';
+import { Places } from './rules/places.ts';
 import { Quiet } from './rules/quiet.ts';
 import { serversOf } from './servers-of.ts';
 import { SimClient } from './sim-client.ts';
@@ -22,6 +23,7 @@ export class World implements Struck {
   readonly servers: VirtualEnsemble;
   readonly judge: Judge;
   readonly herd: Herd;
+  readonly places: Places;
   readonly owners: Owners;
   readonly striker: Striker;
   readonly processes: VirtualProcess[] = [];
@@ -53,6 +55,7 @@ export class World implements Struck {
       mostDelayMs: plan.mostDelayMs,
     });
     this.herd = new Herd(this.judge, plan.locks);
+    this.places = new Places(this.judge, plan.locks, (path) => committed.get(path));
     this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
     this.#closed = new Closed(this.judge, ({ openSockets, lateSockets }) => ({
       open: openSockets.length,
@@ -124,7 +127,10 @@ export class World implements Struck {
       if (changes.length === 0) return;
       const created = changes.flatMap((change) => (change.is === 'created' ? [change.path] : []));
       const deleted = changes.flatMap((change) => (change.is === 'deleted' ? [change.path] : []));
-      for (const path of created) this.judge.writes.created(path);
+      for (const path of created) {
+        this.judge.writes.created(path);
+        this.places.created(path);
+      }
       this.herd.changed(created, deleted);
       this.#quiet.changed(created, deleted);
     });

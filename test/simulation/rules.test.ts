@@ -7,6 +7,7 @@ import { Herd } from '../../simulation/rules/herd.ts';
 import { Leases } from '../../simulation/rules/leases.ts';
 import { Losses } from '../../simulation/rules/losses.ts';
 import { judgeExistence, olderThan } from '../../simulation/rules/order.ts';
+import { Places } from '../../simulation/rules/places.ts';
 import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
 import { Revocations } from '../../simulation/rules/revocations.ts';
@@ -17,6 +18,38 @@ describe('the judge of a simulation', () => {
   let bench: RuleBench;
   beforeEach(() => {
     bench = new RuleBench();
+  });
+
+  describe('of places', () => {
+    const names: Record<string, string> = { 1: 'p0c0#1', 2: 'p0c0#1', 3: 'p0c0#2' };
+    const sessions: Record<string, bigint> = { 1: 1n, 2: 1n, 3: 1n };
+    let places: Places;
+    beforeEach(() => {
+      const data = (number: string): Buffer => Buffer.from(names[number] ?? '');
+      places = new Places(bench, [{ path: '/locks/a', is: 'mutex' }], (path) => {
+        const number = path.slice(-1);
+        return { data: data(number), czxid: 1, ephemeralOwner: sessions[number] ?? 2n };
+      });
+    });
+
+    it('tells a waiter that comes with a second znode in one session', () => {
+      places.created('/locks/a/1');
+      places.created('/locks/a/3');
+      expect(bench.told).to.deep.equal([]);
+      places.created('/locks/a/2');
+      expect(bench.told).to.deep.equal(['place']);
+    });
+
+    it('accepts a second znode if the first was taken, or belonged to another session', () => {
+      places.created('/locks/a/1');
+      places.taken('/locks/a/1');
+      places.created('/locks/a/2');
+      names['8'] = 'p0c0#1';
+      places.created('/locks/a/8');
+      places.created('/locks/b/1');
+      places.created('/locks/b/1');
+      expect(bench.told).to.deep.equal([]);
+    });
   });
 
   describe('of guarded writes', () => {
