@@ -5,7 +5,7 @@ import { join } from '../zookeeper/path.js';
 import type { Session } from '../zookeeper/session.js';
 import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
 import { Grant } from './grant.js';
-import { nodesOf, type WakeReason } from './lock-node.js';
+import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
 import { MisfitError } from './own-creation.js';
 import type { Queued, QueueView, Standing } from './queue-view.js';
 import { requestFailed, znodeDeleted } from './refusal.js';
@@ -40,7 +40,7 @@ export class LockInternals {
     return this.tryAcquire(deadline, options).then((tried) => (tried.is === 'granted' ? tried.grant : undefined));
   }
 
-  async #queueUp(deadline: Deadline, { data, heldForWriting }: AcquireOptions): Promise<Grant> {
+  async #queueUp(deadline: Deadline, { data, heldForWriting, grantOf }: AcquireOptions): Promise<Grant> {
     const { sessions } = this.#host;
     let retries: Retries | undefined;
     for (;;) {
@@ -54,7 +54,7 @@ export class LockInternals {
         await admitted;
         if (session !== sessions.current || heldForWriting?.()) continue;
       }
-      const attempt = this.newAttempt(session, deadline);
+      const attempt = this.newAttempt(session, deadline, grantOf);
       let step = await this.#joinInTime(attempt, data || downgradeOf ? { data, downgradeOf } : noOptions);
       while (step.is === 'waiting') {
         try {
@@ -73,7 +73,7 @@ export class LockInternals {
 
   /** As `acquire`, for a deadline that may not wait: reads the queue before it creates a znode. */
   async tryAcquire(deadline: Deadline, options: AcquireOptions = noOptions): Promise<Tried> {
-    const { data, heldForWriting } = options;
+    const { data, heldForWriting, grantOf } = options;
     let retries: Retries | undefined;
     for (;;) {
       const session = this.#host.sessions.current;
@@ -87,7 +87,7 @@ export class LockInternals {
           return { is: 'taken', session, view };
         }
       }
-      const step = await this.#joinInTime(this.newAttempt(session, deadline), { data, downgradeOf });
+      const step = await this.#joinInTime(this.newAttempt(session, deadline, grantOf), { data, downgradeOf });
       if (step.is === 'granted') return step;
       if (step.is === 'absent') await (retries ??= new Retries(this.#host)).pause(deadline, znodeDeleted(this.#path));
       else if (step.is !== 'over') return taken;
@@ -106,8 +106,8 @@ export class LockInternals {
   }
 
   /** An attempt in one session. A caller that implements its own wait takes it through `join` and `look`. */
-  newAttempt(session: Session, deadline: Deadline): Attempt {
-    return { node: this.#queue.newNode(session), deadline, predecessors: undefined };
+  newAttempt(session: Session, deadline: Deadline, grantOf?: AcquireOptions['grantOf']): Attempt {
+    return { node: this.#queue.newNode(session), deadline, grantOf, predecessors: undefined };
   }
 
   #joinInTime(attempt: Attempt, options: JoinOptions): Promise<Step> {
@@ -333,11 +333,11 @@ export class LockInternals {
     return node.mayBeGranted ? this.#granted(attempt, fencingToken) : { is: 'absent' };
   }
 
-  #granted(attempt: Attempt, fencingToken = attempt.node.czxid): Step {
+  #granted(attempt: Attempt, fencingToken?: bigint): Step {
+    const { node, deadline, grantOf } = attempt;
     endLookAhead(attempt);
-    attempt.deadline.progress = 'first';
-    const { isInner } = this.#options;
-    return { is: 'granted', grant: new Grant(attempt.node, { fencingToken, isInner }) };
+    deadline.progress = 'first';
+    return { is: 'granted', grant: grantOf ? grantOf(node) : new Grant(node, { fencingToken }) };
   }
 
   #explained(error: unknown): unknown {
@@ -400,6 +400,8 @@ export interface AcquireOptions {
    * that this function throws rejects the acquire.
    */
   readonly heldForWriting?: (() => Grant | undefined) | undefined;
+  /** Makes the grant of the znode, for a lock that is not given up as Curator gives it up. */
+  readonly grantOf?: ((node: LockNode) => Grant) | undefined;
 }
 
 /** The options of one attempt, in which it differs from other attempts on the same lock. */

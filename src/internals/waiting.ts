@@ -1,5 +1,6 @@
 import type { Deadline, Wait } from '../support/deadline.js';
 import { watchZnode } from '../zookeeper/watch-znode.js';
+import type { Grant } from './grant.js';
 import { rememberHolder, seenIn } from './known-holder.js';
 import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
 import { seekPhantoms, seekPhantomsFar } from './phantoms.js';
@@ -10,6 +11,8 @@ import type { Queued } from './queue-view.js';
 export interface Attempt {
   readonly node: LockNode;
   readonly deadline: Deadline;
+  /** Makes the grant of the znode. Undefined for Curator's way. */
+  readonly grantOf: ((node: LockNode) => Grant) | undefined;
   /** Undefined while the znode waits for no znode of another process. */
   predecessors: Predecessors | undefined;
 }

@@ -210,11 +210,6 @@ export interface LockInternalsOptions {
    * @default false
    */
   readonly hasMarkedUuid?: boolean;
-  /**
-   * True for the turns and the leases of a semaphore: a grant is at first no lock of the application.
-   * @default false
-   */
-  readonly isInner?: boolean;
   /** Called once for each znode that has to wait. Undefined while there is no listener. */
   readonly queued?: QueuedListener | undefined;
 }

@@ -73,6 +73,7 @@ export class Hold implements AsyncDisposable {
     { context, isOfJob, askedAt, calledAt, releaseTimeoutMs }: HoldOrigin,
   ) {
     this.isReentrant = shared.handles > 0;
+    if (!this.isReentrant) shared.grant.usedBy(context ?? (isOfJob ? runningJob : undefined));
     shared.handles += 1;
     this.path = shared.grant.path;
     this.fencingToken = shared.grant.fencingToken;
@@ -468,6 +469,9 @@ type HoldState =
       readonly loss: LockLostError | undefined;
       readonly since: number;
     };
+
+/** A job without a context of its own, which releases its hold when it ends. */
+const runningJob = { isLive: true };
 
 const noLeases: readonly HoldLease[] = [];
 

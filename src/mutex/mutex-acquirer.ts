@@ -178,7 +178,6 @@ export class MutexAcquirer implements HoldKeeper {
 
   #granted(grant: Grant | undefined, call: Call): Hold | undefined {
     if (grant === undefined) return undefined;
-    grant.user = call.context;
     const hold = this.#newHold({ grant, handles: 0 }, call).begin(leaseTermsOf(call.options));
     grant.onRevoke(() => this.use.askToRelease(grant));
     this.#askIfRevoked(grant);

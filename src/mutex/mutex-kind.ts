@@ -100,7 +100,7 @@ function ordered(
       }
       // A read lock whose owner holds the write lock is granted at once, so it asks no sticky holder.
       if (deadline.mayWait || heldForWriting?.()) return plain.acquire(deadline, { data, heldForWriting });
-      return new IdleLock(host, path, plain).tryAcquire(deadline, data);
+      return new IdleLock(host, path, plain).tryAcquire(deadline, { data });
     },
     ...readers(host, path, kind),
   };

@@ -57,7 +57,7 @@ export class LeaseInternals {
     this.#mutex = new LockInternals(
       host,
       join(path, locks),
-      placedIn(waits, (position) => position + 1, { kind: turns, data: this.#defaultData, isInner: true }),
+      placedIn(waits, (position) => position + 1, { kind: turns, data: this.#defaultData }),
     );
   }
 
@@ -191,7 +191,6 @@ export class LeaseInternals {
       return taken;
     } finally {
       if (taken.is === 'granted') {
-        for (const grant of grants) grant.isInner = false;
         void turn.release();
       } else void inNoContext(() => Promise.all([giveBack(grants), ...wait.deletions]).then(() => turn.release()));
     }
@@ -303,7 +302,6 @@ export class LeaseInternals {
       kind: this.#queueBy(() => call.limit),
       data: this.#defaultData,
       hasMarkedUuid: true,
-      isInner: true,
     };
     return new LockInternals(
       this.#host,
