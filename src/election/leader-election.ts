@@ -227,7 +227,7 @@ export class LeaderElection {
   /** Returns what `console.log` and `JSON.stringify` show: the path, the id, and the terms of this process. */
   toJSON(): object {
     const { id, protocol } = this.#election;
-    return { path: this.#path, id, protocol, terms: this.#acquirer.use.holds.map((hold) => hold.toJSON()) };
+    return { path: this.#path, id, protocol, terms: this.#acquirer.shared.holds.map((hold) => hold.toJSON()) };
   }
 
   static {

@@ -150,7 +150,7 @@ export class InterProcessMutex {
    * @throws NotOwnedError when there is no such hold
    */
   async release(): Promise<ReleaseOutcome> {
-    const hold = this.#acquirer.use.releasable(this.#acquirer);
+    const hold = this.#acquirer.shared.releasable(this.#acquirer);
     if (hold === undefined)
       throw new NotOwnedError(this.#path, `You do not own the lock: ${this.#path}: ${releaseAdvice}`);
     return hold.release();
@@ -158,7 +158,7 @@ export class InterProcessMutex {
 
   /** True while any object of this client holds this lock. Asks no server. */
   get isAcquiredInThisProcess(): boolean {
-    return this.#acquirer.use.isAnyValid;
+    return this.#acquirer.shared.isAnyValid;
   }
 
   /**
@@ -167,7 +167,7 @@ export class InterProcessMutex {
    * owns. Asks no server.
    */
   get holdCount(): number {
-    return this.#acquirer.use.allReleasable(this.#acquirer).filter((hold) => hold.isValid).length;
+    return this.#acquirer.shared.allReleasable(this.#acquirer).filter((hold) => hold.isValid).length;
   }
 
   /**
@@ -175,7 +175,7 @@ export class InterProcessMutex {
    * Asks no server.
    */
   get isOwnedByCurrentContext(): boolean {
-    return this.#acquirer.use.isOwnedByCurrentContext;
+    return this.#acquirer.shared.isOwnedByCurrentContext;
   }
 
   /**
@@ -289,7 +289,7 @@ export class InterProcessMutex {
       kind,
       isAcquiredInThisProcess,
       isOwnedByCurrentContext,
-      holds: this.#acquirer.use.holds.slice(0, mostShown).map((hold) => hold.toJSON()),
+      holds: this.#acquirer.shared.holds.slice(0, mostShown).map((hold) => hold.toJSON()),
     };
   }
 

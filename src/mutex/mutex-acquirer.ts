@@ -17,7 +17,7 @@ import { innermostContext, type LockContext } from './lock-context.js';
 import { traceAcquire, traceOrigin, traceRelease, traceTransaction, type LockMode } from './lock-tracing.js';
 import { mutexKind, type MutexKind } from './mutex-kind.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
-import { SharedUse, type MutexRole } from './shared-use.js';
+import { SharedLock, type MutexRole } from './shared-lock.js';
 
 /**
  * Acquires the lock for one mutex object. An acquire re-enters, or waits for the first acquire of its own context, or
@@ -26,29 +26,34 @@ import { SharedUse, type MutexRole } from './shared-use.js';
 export class MutexAcquirer implements HoldKeeper {
   readonly lock: HeldLock;
   readonly kind: MutexKind;
-  readonly use: SharedUse;
   readonly #host: LockHost;
   readonly #role: MutexRole;
   readonly #events: Events<LockObjectEvents>;
+  #shared: SharedLock;
   #revocation: RevocationListener | undefined;
 
   constructor(host: LockHost, path: string, { role, options, data, events }: AcquirerOptions) {
     this.#host = host;
     this.#role = role;
     this.#events = events;
-    const use = new SharedUse(host, path, role, options.rules);
+    this.#shared = new SharedLock(host, path, role, options.rules);
     const queued = (): QueuedListener | undefined => queuedListener(this.lock, events);
-    this.use = use;
+    const shared = (): SharedLock => this.#shared;
     this.kind = mutexKind(host, path, options, {
       data: () => (this.#revocation ? noData : data),
       get queued() {
         return queued();
       },
       get shared() {
-        return use.shared;
+        return shared();
       },
     });
     this.lock = { host, path, kind: role, lockName: this.kind.lockName, rules: options.rules };
+  }
+
+  /** The lock that this object shares with other objects. The object that uses it first creates it. */
+  get shared(): SharedLock {
+    return (this.#shared = this.#shared.inUse);
   }
 
   acquire(
@@ -80,9 +85,9 @@ export class MutexAcquirer implements HoldKeeper {
       // The signal may have aborted already, or may not accept a listener.
       deadline.check();
       for (;;) {
-        const held = this.use.heldBy(context);
+        const held = this.#shared.heldBy(context);
         if (held) return this.#reenter(held, { context, what, deadline, options });
-        const pending = this.use.pendingOf(context);
+        const pending = this.#shared.pendingOf(context);
         if (pending === undefined) break;
         if (!deadline.mayWait) return this.#none(what, deadline);
         await settled(pending, deadline);
@@ -90,7 +95,7 @@ export class MutexAcquirer implements HoldKeeper {
       if (!this.#heldForWriting(context) && options.timeoutMs === undefined && options.signal === undefined)
         this.#refuseDeadlock();
       const hold = context
-        ? await this.use.first(context, this.#acquireFirst({ context, what, deadline, options }))
+        ? await this.#shared.first(context, this.#acquireFirst({ context, what, deadline, options }))
         : this.#granted(await this.#ask(context, deadline, options), { context, what, deadline, options });
       return hold ?? this.#none(what, deadline);
     } catch (error) {
@@ -99,7 +104,7 @@ export class MutexAcquirer implements HoldKeeper {
       throw explained;
     } finally {
       deadline.dispose();
-      this.use.end(deadline);
+      this.#shared.end(deadline);
     }
   }
 
@@ -110,7 +115,7 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   released(hold: Hold): void {
-    this.use.released(hold);
+    this.#shared.released(hold);
   }
 
   releasing(hold: Hold, settled: Promise<ReleaseOutcome>): void {
@@ -122,7 +127,7 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   tell(event: HoldEventName, hold: Hold): void {
-    if (event === 'lost' || event === 'expired') this.use.lost(hold);
+    if (event === 'lost' || event === 'expired') this.#shared.lost(hold);
     emitHoldEvent(this.#events, event, hold);
   }
 
@@ -138,10 +143,10 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   #begin(context: LockContext | undefined, what: LockMode, options: MutexAcquireOptions): Deadline {
-    const shared = this.use.toAcquire();
+    this.#shared = this.#shared.toAcquire();
     const deadline = acquireDeadline(this.#host, this.lock.path, options);
     const isEndless = options.timeoutMs === undefined && options.signal === undefined;
-    this.use.begin(shared, context, deadline, isEndless);
+    this.#shared.begin(context, deadline, isEndless);
     traceAcquire(this.lock, what, deadline);
     return deadline;
   }
@@ -179,7 +184,7 @@ export class MutexAcquirer implements HoldKeeper {
   #granted(grant: Grant | undefined, call: Call): Hold | undefined {
     if (grant === undefined) return undefined;
     const hold = this.#newHold({ grant, handles: 0 }, call).begin(leaseTermsOf(call.options));
-    grant.onRevoke(() => this.use.askToRelease(grant));
+    grant.onRevoke(() => this.#shared.askToRelease(grant));
     this.#askIfRevoked(grant);
     return hold.handle;
   }
@@ -198,11 +203,11 @@ export class MutexAcquirer implements HoldKeeper {
     const isWanted = areEventsWanted(this.#host.report);
     const askedAt = isWanted ? deadline.startedAt : undefined;
     const isOfJob = what === 'withLock' || what === 'lead';
-    const calledAt = this.use.calledAt(deadline);
+    const calledAt = this.#shared.calledAt(deadline);
     const { releaseTimeoutMs } = options;
     const hold = new Hold(shared, this, { context, isOfJob, askedAt, calledAt, releaseTimeoutMs });
     if (isWanted) traceOrigin(hold, deadline);
-    this.use.add(hold);
+    this.#shared.add(hold);
     if (this.#host.options.debug && !isOfJob) watchForLeak(hold);
     return hold;
   }
@@ -219,13 +224,13 @@ export class MutexAcquirer implements HoldKeeper {
 
   /** The holds of this object. */
   get #holds(): Hold[] {
-    return this.use.holds.filter((hold) => hold.keeper === this);
+    return this.shared.holds.filter((hold) => hold.keeper === this);
   }
 
   /** For a read lock: the write lock that the owner holds, because its owner is granted the read lock at once. */
   #heldForWriting(context: LockContext | undefined): Grant | undefined {
     if (this.#role !== 'read') return undefined;
-    const held = this.use.heldByPair(context);
+    const held = this.#shared.heldByPair(context);
     if (held?.loss) throw held.loss;
     return held?.shared.grant;
   }

@@ -145,7 +145,7 @@ export const mutants = [
   },
   {
     name: 'a reader at the place of a writer of another context',
-    file: 'src/mutex/shared-use.ts',
+    file: 'src/mutex/shared-lock.ts',
     find: 'return this.#pairKey === undefined ? undefined : heldBy(context, this.#pairKey);',
     replace: 'return this.#pairKey === undefined ? undefined : [...(this.#locks.get(this.#pairKey)?.holds ?? [])][0];',
     tests: tests('behaviour/curator/inter-process-read-write-lock', 'testThatDowngradingRespectsThreads'),
@@ -478,23 +478,23 @@ export const mutants = [
   },
   {
     name: 'release() ends the latest hold, which may be the successor of the lost one',
-    file: 'src/mutex/shared-use.ts',
+    file: 'src/mutex/shared-lock.ts',
     find: 'return releasable.find((hold) => hold.keeper === object)',
     replace: 'return releasable.findLast((hold) => hold.keeper === object)',
     tests: tests('behaviour/contexts/release', 'in a late finally', 'settles the oldest hold first'),
   },
   {
     name: 'release() in one request ends the lost hold of another request, and keeps its own',
-    file: 'src/mutex/shared-use.ts',
+    file: 'src/mutex/shared-lock.ts',
     find: 'return releasable.find((hold) => hold.keeper === object) ?? releasable[0];',
     replace: 'return releasable[0];',
     tests: tests('behaviour/identity/contexts', 'settles the own hold first, not that of another request'),
   },
   {
     name: 'release() of an object that holds nothing ends the hold of another request',
-    file: 'src/mutex/shared-use.ts',
-    find: 'this.#inUse?.unowned.filter((hold) => hold.keeper === object || !hold.isValid)',
-    replace: 'this.#inUse?.unowned',
+    file: 'src/mutex/shared-lock.ts',
+    find: 'this.#unowned.filter((hold) => hold.keeper === object || !hold.isValid)',
+    replace: 'this.#unowned',
     tests: tests(
       'behaviour/identity/contexts',
       'refuses to end a valid hold of the other',
@@ -504,8 +504,8 @@ export const mutants = [
   {
     name: 'a lost hold is forgotten, and its late release() ends the successor',
     file: 'src/mutex/shared-lock.ts',
-    find: 'if (this.#holds.has(hold)) this.#locks.lost.remember(hold, () => this.delete(hold));',
-    replace: 'this.delete(hold);',
+    find: 'if (this.#holds.has(hold)) this.#locks.lost.remember(hold, () => this.#delete(hold));',
+    replace: 'this.#delete(hold);',
     tests: tests('behaviour/contexts/release', 'in a late finally settles the lost hold'),
   },
   {
@@ -538,8 +538,8 @@ export const mutants = [
   },
   {
     name: 'a lock with other options is re-entered',
-    file: 'src/mutex/shared-use.ts',
-    find: 'if (inUse !== this.#shared) this.#agreeWith(inUse);',
+    file: 'src/mutex/shared-lock.ts',
+    find: 'if (inUse !== this) this.#agreeWith(inUse);',
     replace: '',
     tests: tests(
       'behaviour/identity/kinds',
