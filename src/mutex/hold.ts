@@ -265,7 +265,7 @@ export class Hold implements AsyncDisposable {
 
   /** @internal */
   get guard(): TransactionGuard {
-    const { host, path, rules } = this.keeper.lock;
+    const { host, path, writes } = this.keeper.lock;
     const { node } = this.shared.grant;
     return {
       host,
@@ -276,7 +276,7 @@ export class Hold implements AsyncDisposable {
       loss: () => this.loss,
       trace: (commit) => this.keeper.committing(this, commit),
       markDeleted: () => node.vanished(),
-      claims: () => (rules?.weights ? [path] : []),
+      claims: () => writes ?? [],
       queues: () => queuesOf(path, this.path),
     };
   }
@@ -429,6 +429,8 @@ export interface HeldLock {
   readonly path: string;
   readonly kind: LockKind;
   readonly lockName: string;
+  /** The znodes whose data the lock itself writes, apart from those of its participants. */
+  readonly writes?: readonly string[];
   /** The rules of a mutex; undefined for other locks. */
   readonly rules?: LockRules;
 }

@@ -11,7 +11,7 @@ import { DefaultData } from '../internals/default-data.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
 import type { Deadline } from '../support/deadline.js';
-import { checkTryOptions, weightNames, type MutexAcquireOptions } from './acquire-options.js';
+import { checkTryOptions, wayNames, type MutexAcquireOptions } from './acquire-options.js';
 import { ask, type AskOptions } from './ask.js';
 import type { Hold } from './hold.js';
 import { holdEvents, type LockObjectEvents } from './hold-events.js';
@@ -112,7 +112,7 @@ export class InterProcessMutex {
    * if (hold) await work(hold);
    */
   async tryAcquire(options?: number | MutexAcquireOptions): Promise<Hold | undefined> {
-    const checked = checkTryOptions(options, weightNames);
+    const checked = checkTryOptions(options, wayNames());
     try {
       return await this.#acquirer.acquire(currentContext(), 'tryAcquire', checked);
     } catch (error) {
@@ -192,7 +192,9 @@ export class InterProcessMutex {
    * for (const { path, sessionId, data } of await mutex.participants()) console.log(path, sessionId, data.toString());
    */
   participants(options?: AskOptions): Promise<Participant[]> {
-    return this.#ask('participants', 'participants', options, (deadline) => this.#acquirer.kind.participants(deadline));
+    return this.#ask('participants', 'participants', options, (deadline) =>
+      this.#acquirer.queue.participants(deadline),
+    );
   }
 
   /**
@@ -209,7 +211,7 @@ export class InterProcessMutex {
    * console.log(holder ? `held by ${holder.owner?.host ?? holder.data.toString()} since ${holder.createdAt}` : 'free');
    */
   holder(options?: AskOptions): Promise<Participant | undefined> {
-    return this.#ask('holder', 'holder', options, (deadline) => this.#acquirer.kind.holder(deadline));
+    return this.#ask('holder', 'holder', options, (deadline) => this.#acquirer.queue.holder(deadline));
   }
 
   /**
@@ -221,7 +223,7 @@ export class InterProcessMutex {
    * if (await mutex.isLocked()) console.log('busy');
    */
   async isLocked(options?: AskOptions): Promise<boolean> {
-    const holder = await this.#ask('isLocked', 'holder', options, (deadline) => this.#acquirer.kind.holder(deadline));
+    const holder = await this.#ask('isLocked', 'holder', options, (deadline) => this.#acquirer.queue.holder(deadline));
     return holder !== undefined && !holder.isIdle;
   }
 

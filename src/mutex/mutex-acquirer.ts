@@ -15,8 +15,8 @@ import { areEventsWanted, emitHoldEvent, queuedListener, tellFailure, type LockO
 import { watchForLeak } from './leak-watch.js';
 import { innermostContext, type LockContext } from './lock-context.js';
 import { traceAcquire, traceOrigin, traceRelease, traceTransaction, type LockMode } from './lock-tracing.js';
-import { mutexKind, type MutexKind } from './mutex-kind.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
+import type { MutexQueue, MutexWay } from './mutex-way.js';
 import { SharedLock, type MutexRole } from './shared-lock.js';
 
 /**
@@ -25,7 +25,8 @@ import { SharedLock, type MutexRole } from './shared-lock.js';
  */
 export class MutexAcquirer implements HoldKeeper {
   readonly lock: HeldLock;
-  readonly kind: MutexKind;
+  readonly queue: MutexQueue;
+  readonly #way: MutexWay;
   readonly #host: LockHost;
   readonly #role: MutexRole;
   readonly #events: Events<LockObjectEvents>;
@@ -39,7 +40,13 @@ export class MutexAcquirer implements HoldKeeper {
     this.#shared = new SharedLock(host, path, role, options.rules);
     const queued = (): QueuedListener | undefined => queuedListener(this.lock, events);
     const shared = (): SharedLock => this.#shared;
-    this.kind = mutexKind(host, path, options, {
+    const { driver, foreignNodes, way } = options;
+    this.#way = way;
+    this.queue = way.queueOf({
+      host,
+      path,
+      driver,
+      foreignNodes,
       data: () => (this.#revocation ? noData : data),
       get queued() {
         return queued();
@@ -48,7 +55,8 @@ export class MutexAcquirer implements HoldKeeper {
         return shared();
       },
     });
-    this.lock = { host, path, kind: role, lockName: this.kind.lockName, rules: options.rules };
+    const { lockName, writes } = this.queue;
+    this.lock = { host, path, kind: role, lockName, writes, rules: options.rules };
   }
 
   /** The lock that this object shares with other objects. The object that uses it first creates it. */
@@ -76,9 +84,7 @@ export class MutexAcquirer implements HoldKeeper {
     options: MutexAcquireOptions | undefined,
   ): Promise<Hold | undefined> {
     // The same variable, because each variable is kept for as long as the call waits.
-    options = options === undefined ? noOptions : checkMutexOptions(what, options, this.kind.hasWeights);
-    if (this.kind.isSticky && options.data !== undefined)
-      throw new TypeError('Unexpected option `data`: the holders of a sticky lock share one znode, and its data');
+    options = options === undefined ? noOptions : checkMutexOptions(what, options, this.#way);
     this.#host.requireOpen(`the lock ${this.lock.path} cannot be acquired`);
     const deadline = this.#begin(context, what, options);
     try {
@@ -178,7 +184,7 @@ export class MutexAcquirer implements HoldKeeper {
   #ask(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
     const isOfPair = this.#role === 'read' || this.#role === 'write';
     const heldForWriting = isOfPair ? () => this.#heldForWriting(context) : undefined;
-    return this.kind.acquire(deadline, { weight: options.weight, data: dataOfOptions(options), heldForWriting });
+    return this.queue.acquire(deadline, { options, data: dataOfOptions(options), heldForWriting });
   }
 
   #granted(grant: Grant | undefined, call: Call): Hold | undefined {
@@ -245,15 +251,15 @@ export class MutexAcquirer implements HoldKeeper {
       for (const hold of context.allHolds()) {
         const { host, path, lockName } = hold.keeper.lock;
         if (host !== this.#host || path !== this.lock.path || !hold.isValid || !this.#waitsFor(lockName)) continue;
-        yield { hold, wanted: this.#role === 'write' && lockName !== this.kind.lockName ? 'an upgrade' : 'the same' };
+        yield { hold, wanted: this.#role === 'write' && lockName !== this.queue.lockName ? 'an upgrade' : 'the same' };
       }
     }
   }
 
   /** False for another reader, and for a lock of another kind, because that one is refused instead. */
   #waitsFor(lockName: string): boolean {
-    if (this.#role === 'read' && lockName === this.kind.lockName) return false;
-    return this.kind.lockNames.includes(lockName);
+    if (this.#role === 'read' && lockName === this.queue.lockName) return false;
+    return this.queue.lockNames.includes(lockName);
   }
 }
 

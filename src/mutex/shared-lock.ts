@@ -2,7 +2,6 @@ import type { LockHost } from '../client/lock-host.js';
 import type { Grant } from '../internals/grant.js';
 import { callSite } from '../support/call-site.js';
 import type { Deadline } from '../support/deadline.js';
-import type { StickyLock } from '../sticky/sticky-lock.js';
 import type { Hold, HoldKeeper } from './hold.js';
 import { currentContext, type LockContext } from './lock-context.js';
 import { agree, describeRules, type LockRules } from './lock-rules.js';
@@ -18,8 +17,6 @@ export class SharedLock {
   readonly path: string;
   readonly key: string;
   readonly rules: LockRules;
-  /** For sticky objects: the lock that keeps one znode for all of them. */
-  sticky: StickyLock | undefined;
   readonly #host: LockHost;
   readonly #locks: SharedLocks;
   /** The key of the other lock of a pair. */
