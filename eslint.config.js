@@ -12,13 +12,12 @@ const below = {
   // The embedded server stands alone: it must not share a mistake with the client that it is tested with.
   testing: ['support'],
 };
-below.sticky = below.weighted = ['internals', ...below.internals];
-below.mutex = ['sticky', 'weighted', ...below.sticky];
-for (const feature of ['read-write', 'semaphore', 'multi-lock', 'revocation', 'observe', 'election'])
-  below[feature] = ['mutex', ...below.mutex];
+below.mutex = ['internals', ...below.internals];
+const features = ['read-write', 'semaphore', 'multi-lock', 'sticky', 'weighted', 'revocation', 'observe', 'election'];
+for (const feature of features) below[feature] = ['mutex', ...below.mutex];
 // It knows the tracing channels and the types of their messages, and nothing else of the locks.
 below.telemetry = ['mutex', 'internals', 'client', 'support'];
-below.board = ['read-write', 'semaphore', 'multi-lock', 'revocation', 'observe', ...below.observe];
+below.board = ['read-write', 'semaphore', 'multi-lock', 'weighted', 'revocation', 'observe', ...below.observe];
 below.console = ['board', ...below.board];
 // The command line may use every other room but the embedded server. Nothing imports it.
 below.cli = Object.keys(below).filter((room) => room !== 'testing');

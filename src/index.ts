@@ -1,5 +1,7 @@
 /// <reference types="node" preserve="true" />
 import './mutex/path-locks.js';
+import './sticky/sticky-way.js';
+import './weighted/weighted-way.js';
 
 export { LockClient } from './client/lock-client.js';
 export type { LockClientEvents } from './client/client-report.js';
@@ -59,7 +61,9 @@ export type { ReleaseOutcome } from './internals/grant.js';
 export type { LockOwner } from './internals/lock-owner.js';
 export { InterProcessMutex, type InterProcessMutexEvents } from './mutex/inter-process-mutex.js';
 export type { RevocationListener } from './mutex/mutex-acquirer.js';
-export type { InterProcessMutexOptions, StickyOptions } from './mutex/mutex-options.js';
+export type { InterProcessMutexOptions } from './mutex/mutex-options.js';
+export type { StickyMutexOptions, StickyOptions } from './sticky/sticky-way.js';
+export type { WeightedMutexOptions, WeightOption } from './weighted/weighted-way.js';
 export {
   InterProcessReadWriteLock,
   type InterProcessReadWriteLockOptions,

@@ -5,9 +5,9 @@ export const builds = [
   {
     name: 'a grant without the session check',
     edits: [
-      edit('src/internals/attempt.ts', 'return !this.#node.session.hasTimeToGrant;', 'return false;'),
-      edit('src/internals/attempt.ts', "if (!session.isAlive()) return { is: 'over' };", ''),
-      edit('src/internals/attempt.ts', ' || !this.#node.session.isAlive()', ''),
+      edit('src/internals/lock-internals.ts', 'return !session.hasTimeToGrant;', 'return false;'),
+      edit('src/internals/lock-internals.ts', "if (!session.isAlive()) return { is: 'over' };", ''),
+      edit('src/internals/lock-internals.ts', ' || !node.session.isAlive()', ''),
     ],
   },
   {
@@ -139,7 +139,9 @@ export const builds = [
   },
   {
     name: 'weights: the token of the time when the holder queued up',
-    edits: [edit('src/internals/attempt.ts', 'this.#grant(claimed.fencingToken)', 'this.#grant()')],
+    edits: [
+      edit('src/internals/lock-internals.ts', 'this.#grant(attempt, claimed.fencingToken)', 'this.#grant(attempt)'),
+    ],
   },
   {
     name: 'weights: a claim that ignores another claim',

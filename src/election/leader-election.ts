@@ -148,7 +148,7 @@ export class LeaderElection {
   leader(options?: AskOptions): Promise<Candidate | undefined> {
     const question = { call: 'leader', what: 'holder', path: this.#path } as const;
     return ask(this.#host, question, options, async (deadline) => {
-      const leader = await this.#acquirer.kind.holder(deadline);
+      const leader = await this.#acquirer.queue.holder(deadline);
       return leader && candidate(leader, true);
     });
   }
@@ -163,7 +163,7 @@ export class LeaderElection {
   participants(options?: AskOptions): Promise<Candidate[]> {
     const question = { call: 'participants', what: 'participants', path: this.#path } as const;
     return ask(this.#host, question, options, async (deadline) => {
-      const all = await this.#acquirer.kind.participants(deadline);
+      const all = await this.#acquirer.queue.participants(deadline);
       return all.map((participant, index) => candidate(participant, index === 0));
     });
   }
@@ -227,7 +227,7 @@ export class LeaderElection {
   /** Returns what `console.log` and `JSON.stringify` show: the path, the id, and the terms of this process. */
   toJSON(): object {
     const { id, protocol } = this.#election;
-    return { path: this.#path, id, protocol, terms: this.#acquirer.use.holds.map((hold) => hold.toJSON()) };
+    return { path: this.#path, id, protocol, terms: this.#acquirer.shared.holds.map((hold) => hold.toJSON()) };
   }
 
   static {

@@ -17,27 +17,24 @@ export class Grant implements Holding {
   readonly number: bigint;
   readonly node: LockNode;
   readonly heldSince: number;
-  isInner: boolean;
-  /** The job or the lock context that has this grant; undefined for a hold outside of every context. */
-  user: { readonly isLive: boolean } | undefined;
-  /**
-   * Ends the use of the znode at release, for example by a deletion. Returns undefined if the release has nothing to
-   * wait for.
-   */
-  onRelease: () => Promise<void> | undefined;
+  readonly #giveUp: () => Promise<void> | undefined;
+  /** Undefined while the application has no hold of this grant. */
+  #user: GrantUser | undefined;
   readonly #stops: readonly (() => void)[];
   readonly #losses = new Listeners<LockLostError>();
   readonly #revocations = new Listeners<void>();
   #state: GrantState = { at: 'held' };
 
-  constructor(node: LockNode, { fencingToken = node.czxid, number = 0n, isInner = false } = {}) {
+  constructor(
+    node: LockNode,
+    { fencingToken = node.czxid, number = 0n, giveUp = () => node.handOverOrDelete() }: GrantOptions = {},
+  ) {
     this.path = node.path;
     this.fencingToken = fencingToken;
     this.number = number;
-    this.isInner = isInner;
     this.node = node;
     this.heldSince = node.tools.clock.wall();
-    this.onRelease = () => node.handOverOrDelete();
+    this.#giveUp = giveUp;
     node.granted();
     node.session.hold(this);
     node.watch.plantForHolder();
@@ -56,8 +53,17 @@ export class Grant implements Holding {
     return this.#state.at === 'lost' ? this.#state.error : undefined;
   }
 
+  /** The application has a hold of this grant from now on. */
+  usedBy(user: GrantUser = noJob): void {
+    this.#user = user;
+  }
+
+  get isInner(): boolean {
+    return this.#user === undefined;
+  }
+
   get isOfLiveJob(): boolean {
-    return this.user?.isLive === true;
+    return this.#user?.isLive === true;
   }
 
   get isValid(): boolean {
@@ -135,7 +141,7 @@ export class Grant implements Holding {
       return Promise.resolve('lost');
     }
     this.#state = { at: 'released' };
-    const ended = this.onRelease();
+    const ended = this.#giveUp();
     // In an outage the promise is pending until the deadline, even if the caller does not await it. So it runs outside
     // of the caller's context.
     return ended ? inNoContext(() => this.#until(ended)) : released;
@@ -155,6 +161,27 @@ export class Grant implements Holding {
     });
   }
 }
+
+/** The way in which a lock differs from Curator's. */
+export interface GrantOptions {
+  /** @default the znode's czxid */
+  readonly fencingToken?: bigint | undefined;
+  /** @default 0n */
+  readonly number?: bigint;
+  /**
+   * Ends the use of the znode at release. Returns undefined if the release has nothing to wait for.
+   * @default hands the lock over, or deletes the znode
+   */
+  readonly giveUp?: () => Promise<void> | undefined;
+}
+
+/** The job or the lock context that has a grant. */
+export interface GrantUser {
+  readonly isLive: boolean;
+}
+
+/** A hold that was acquired outside of every job and context. */
+const noJob: GrantUser = { isLive: false };
 
 /**
  * The outcome of a hold, decided when `release()` was called: `released` if the hold was valid until then, `lost` if

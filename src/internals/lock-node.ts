@@ -72,6 +72,16 @@ export class LockNode implements Watched {
     return this.#state.at === 'gone';
   }
 
+  /** False if the znode is gone, or another client takes the lock by force. */
+  get mayBeGranted(): boolean {
+    return !this.isGone && this.mark !== 'force';
+  }
+
+  /** The path of the lock's own znode. */
+  get lockPath(): string {
+    return this.#place.path;
+  }
+
   /**
    * True if both znodes are granted by the same rule. Only then does the grant of one say anything about its place
    * before the other.

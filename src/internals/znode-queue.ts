@@ -1,6 +1,4 @@
 import { SequenceOverflowError } from './lock-errors.js';
-import { requestFailed } from './refusal.js';
-import type { RequestFailedError } from '../client/client-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session.js';
 import { checkServers } from '../zookeeper/operations.js';
@@ -15,9 +13,9 @@ import { Retries } from './retries.js';
 
 /** The queue of one lock on the servers: creates znodes below the lock's znode, and reads the queue. */
 export class ZnodeQueue {
-  readonly host: LockHost;
-  readonly path: string;
-  readonly options: LockInternalsOptions;
+  readonly #host: LockHost;
+  readonly #path: string;
+  readonly #options: LockInternalsOptions;
   readonly #place: NodePlace;
   /**
    * True if the last znode was created right behind another znode of this client. Then the next znode probably needs no
@@ -26,9 +24,9 @@ export class ZnodeQueue {
   #canSkipList = false;
 
   constructor(host: LockHost, path: string, options: LockInternalsOptions) {
-    this.host = host;
-    this.path = path;
-    this.options = options;
+    this.#host = host;
+    this.#path = path;
+    this.#options = options;
     this.#place = { path, kind: options.kind, hasMarkedUuid: options.hasMarkedUuid ?? false, tools: host };
   }
 
@@ -40,50 +38,60 @@ export class ZnodeQueue {
    * Creates the znode, and its parents if they are missing. In the same flush, reads the queue if the znode's place
    * cannot be known without that.
    *
-   * @param data the data to write into the znode instead of the lock's default data
+   * @throws SequenceOverflowError when all sequence numbers of the lock are used up
    */
-  async join(node: LockNode, deadline: Deadline, data?: Uint8Array): Promise<Joined> {
+  async join(node: LockNode, deadline: Deadline, data: Uint8Array): Promise<Joined> {
     const { session } = node;
     let parents: { errors: Promise<unknown[]> } | undefined;
     let retries: Retries | undefined;
     let ownSteps = 0;
     // The requests below are sent as soon as the session has attached, because the znode may be first at once.
     if (session.isStale) void session.attach();
-    const gates = this.host.companions.of(CreateGates);
-    let gate = gates.closedAt(this.path);
+    const gates = this.#host.companions.of(CreateGates);
+    let gate = gates.closedAt(this.#path);
     if (gate) await gate.wait(deadline);
     let own: CreateGate | undefined;
     try {
       for (;;) {
-        const sent = this.#createAndRead(node, deadline, data);
-        if (own) this.#settleBehind(sent, own);
+        const created = node.create(data, this.#host.options.aclFor);
+        // A try that may not wait always needs the view, because the view shows whether the lock is free.
+        const asked = this.#canSkipList && deadline.mayWait ? undefined : this.read(session);
+        asked?.catch(ignore);
+        if (own) this.#settleBehind(created, own);
         own = undefined;
         gate?.letNextGo();
         gate = undefined;
         try {
-          return await sent;
+          const right = await created;
+          this.#refuseOverflow(node);
+          const before = deadline.mayWait ? this.#usable(right, node) : undefined;
+          this.#canSkipList = before !== undefined;
+          if (before && !before.isGone) return { is: 'right behind', before: before.path };
+          // If the predecessor held the lock and has released it, no znode is before this one.
+          if (before?.wasGranted && !asked) return { is: 'behind holder' };
+          return { is: 'created', view: before && !asked ? undefined : await (asked ?? this.read(session)) };
         } catch (error) {
           if (error instanceof MisfitError) return { is: 'contradicted' };
           if (error instanceof ZooKeeperError && error.isRetryable) {
-            return (await this.findAgain(session, node, deadline))
-              ? { is: 'created', view: undefined }
-              : { is: 'not created' };
+            if (!(await this.findAgain(node, deadline))) return { is: 'not created' };
+            this.#refuseOverflow(node);
+            return { is: 'created', view: undefined };
           }
           if (!isZooKeeperError(error, 'NO_NODE')) throw error;
           // A parent that the servers deleted between its creation and this create is not an error: the create is tried
           // again (CURATOR-180).
           const [why] = parents ? await parents.errors : [];
           if (why instanceof Error) throw why;
-          if (ownSteps > 0) await (retries ??= new Retries(this.host)).pause(deadline, error, ownSteps - 1);
+          if (ownSteps > 0) await (retries ??= new Retries(this.#host)).pause(deadline, error, ownSteps - 1);
           deadline.check();
-          const inTheWay = gates.closedAt(this.path);
+          const inTheWay = gates.closedAt(this.#path);
           if (inTheWay) {
             await inTheWay.wait(deadline, 'refused');
             gate = inTheWay;
           } else {
             // Closed in the same step in which it was found open. The answers to the other creates arrive right behind
             // the answer to this one.
-            own = gates.close(this.path);
+            own = gates.close(this.#path);
             gate = own;
             ownSteps += 1;
             parents = await this.#sendParents(session);
@@ -98,13 +106,14 @@ export class ZnodeQueue {
 
   /** Deferred by one event-loop turn, so that answers from the same socket read are processed first. */
   #settleBehind(sent: Promise<unknown>, gate: CreateGate): void {
-    const settle = (): void => this.host.clock.afterPoll(() => gate.settle());
+    const settle = (): void => this.#host.clock.afterPoll(() => gate.settle());
     sent.then(settle, settle);
   }
 
   /** Resolves with true if the znode exists, after the answer to its create was lost. */
-  async findAgain(session: Session, node: LockNode, deadline: Deadline): Promise<boolean> {
-    const retries = new Retries(this.host);
+  async findAgain(node: LockNode, deadline: Deadline): Promise<boolean> {
+    const { session } = node;
+    const retries = new Retries(this.#host);
     for (;;) {
       if (!deadline.mayWait && !session.isConnected) return false;
       if (!(await session.whenConnected(deadline))) return false;
@@ -125,7 +134,7 @@ export class ZnodeQueue {
    */
   async readAgain(session: Session, deadline: Deadline, behind: Behind): Promise<QueueView | undefined> {
     if (!(await session.whenConnected(deadline))) return undefined;
-    if (behind === 'sync') session.catchUp(this.path);
+    if (behind === 'sync') session.catchUp(this.#path);
     const written = behind === 'write' ? session.request(checkServers()) : undefined;
     written?.catch(ignore);
     const view = await this.read(session);
@@ -136,51 +145,30 @@ export class ZnodeQueue {
 
   /** Reads the queue. Resolves with undefined if the answer was lost. */
   async read(session: Session): Promise<QueueView | undefined> {
-    return this.options.kind.read(session).catch(unlessRetryable);
+    return this.#options.kind.read(session).catch(unlessRetryable);
   }
 
   /** True if a new znode stands behind all others, so that a znode that is created later is never before this one. */
   isAppendOnly({ sequence }: LockNode): boolean {
-    return this.options.kind.appendOnly && sequence !== undefined && !isSequenceNearOverflow(sequence);
+    return this.#options.kind.appendOnly && sequence !== undefined && !isSequenceNearOverflow(sequence);
   }
 
   /** After 2^31 znodes the sequence numbers become negative, and each new znode would stand before the holder. */
-  refuseOverflow({ name, sequence }: LockNode): void {
+  #refuseOverflow({ name, sequence }: LockNode): void {
     if (sequence === undefined || !isSequenceNearOverflow(sequence)) return;
-    if (sequence < 0) throw new SequenceOverflowError(this.path, name);
-    const { warned } = this.host.companions.of(Overflows);
-    if (warned.has(this.path)) return;
-    warned.add(this.path);
-    this.host.report.warn(
-      `The lock ${this.path} is close to its last sequence number (${name}): delete ${this.path} while no process uses the lock`,
+    if (sequence < 0) throw new SequenceOverflowError(this.#path, name);
+    const { warned } = this.#host.companions.of(Overflows);
+    if (warned.has(this.#path)) return;
+    warned.add(this.#path);
+    this.#host.report.warn(
+      `The lock ${this.#path} is close to its last sequence number (${name}): delete ${this.#path} while no process uses the lock`,
       undefined,
     );
   }
 
-  explained(error: unknown): unknown {
-    return error instanceof ZooKeeperError ? this.requestFailed(error) : error;
-  }
-
-  requestFailed(error: ZooKeeperError): RequestFailedError {
-    return requestFailed(this.host.options, `The lock ${this.path} cannot be acquired`, error);
-  }
-
-  async #createAndRead(node: LockNode, deadline: Deadline, data = this.options.data()): Promise<Joined> {
-    const { session } = node;
-    const created = node.create(data, this.host.options.aclFor);
-    const asked = this.#canSkipList && deadline.mayWait ? undefined : this.read(session);
-    asked?.catch(ignore);
-    const right = await created;
-    // A try that may not wait always needs the view, because the view shows whether the lock is free.
-    const before = deadline.mayWait ? this.#usable(right, node) : undefined;
-    this.#canSkipList = before !== undefined;
-    if (before && !(asked && before.isGone)) return { is: 'right behind', before };
-    return { is: 'created', view: await (asked ?? this.read(session)) };
-  }
-
   /** Returns the znode of this process right before `node`, if its place proves the place of `node`. */
   #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
-    const { kind, queued } = this.options;
+    const { kind, queued } = this.#options;
     // Only a view of the queue contains the position.
     if (
       before === undefined ||
@@ -195,8 +183,8 @@ export class ZnodeQueue {
 
   async #sendParents(session: Session): Promise<{ errors: Promise<unknown[]> }> {
     try {
-      return await this.host.parents.send(session, this.path, (path) =>
-        this.host.options.aclForParents(path, this.path),
+      return await this.#host.parents.send(session, this.#path, (path) =>
+        this.#host.options.aclForParents(path, this.#path),
       );
     } catch (error) {
       // A server that does not support containers has closed the connection. The create that follows fails, and is
@@ -222,11 +210,6 @@ export interface LockInternalsOptions {
    * @default false
    */
   readonly hasMarkedUuid?: boolean;
-  /**
-   * True for the turns and the leases of a semaphore: a grant is at first no lock of the application.
-   * @default false
-   */
-  readonly isInner?: boolean;
   /** Called once for each znode that has to wait. Undefined while there is no listener. */
   readonly queued?: QueuedListener | undefined;
 }
@@ -247,8 +230,10 @@ export type Joined =
   | { readonly is: 'contradicted' }
   /** The view is undefined if its answer was lost. */
   | { readonly is: 'created'; readonly view: QueueView | undefined }
-  /** No other znode is between this one and `before`, a znode of the same process. */
-  | { readonly is: 'right behind'; readonly before: LockNode };
+  /** No other znode is between this one and the one at the path `before`, a znode of the same process. */
+  | { readonly is: 'right behind'; readonly before: string }
+  /** As `right behind`, and that znode held the lock and is gone: no znode is before this one. */
+  | { readonly is: 'behind holder' };
 
 /**
  * The request that is sent before a read, so that the answer has seen it. A `sync` makes a lagging server catch up.

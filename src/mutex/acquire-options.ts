@@ -1,8 +1,8 @@
 import { isUint8Array } from 'node:util/types';
-import { expected, expectDuration, expectInteger, expectOptions, expectSignal } from '../support/validate.js';
-import { heaviest, lightest } from '../weighted/weighted-name.js';
+import { expected, expectDuration, expectOptions, expectSignal } from '../support/validate.js';
 import { ownerData } from '../internals/lock-owner.js';
 import { checkRenewal, type LeaseTerms } from './hold-lease.js';
+import { wayOptions, type MutexWay } from './mutex-way.js';
 
 /**
  * How long to wait for a lock, and how long to hold it at most. A plain object, which is read once, at the call. A bad
@@ -54,21 +54,13 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** {@link AcquireOptions}, and the weight of the waiter. */
-export interface MutexAcquireOptions extends AcquireOptions {
-  /**
-   * A whole number from 1 to 10: heavier waiters are granted first. Only for a mutex with the option `weights`. A
-   * re-entrant acquire does not wait, so its weight does not matter.
-   * @default 1
-   */
-  readonly weight?: number | undefined;
-}
+/** The options of an acquire of a mutex: {@link AcquireOptions}, and those of its way. */
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- the ways add their options
+export interface MutexAcquireOptions extends AcquireOptions {}
 
 const waitNames = ['timeoutMs', 'signal'];
 
 const holdNames = ['leaseMs', 'renewEveryMs', 'releaseTimeoutMs'];
-
-export const weightNames = ['weight'];
 
 /**
  * Checks the options of a call that waits and acquires nothing. Like every check, it returns a copy: the caller may
@@ -97,20 +89,17 @@ export function checkAcquireOptions(
   return data === undefined || data === 'owner' ? checked : { ...checked, data: copyOfData(data, bytesOrOwner) };
 }
 
-/** Checks the options for an acquire of a mutex. */
-export function checkMutexOptions(
-  what: string,
-  options: MutexAcquireOptions,
-  hasWeights: boolean,
-): MutexAcquireOptions {
-  const checked: MutexAcquireOptions = checkAcquireOptions(what, options, weightNames);
-  if (checked.weight === undefined) return checked;
-  if (!hasWeights)
-    throw new TypeError(
-      'Unexpected option `weight`: it needs a mutex with weights, new InterProcessMutex(client, path, { weights: {} })',
-    );
-  expectInteger('weight', checked.weight, { min: lightest, max: heaviest });
+/** Checks the options for an acquire of a mutex with this way. */
+export function checkMutexOptions(what: string, options: MutexAcquireOptions, way: MutexWay): MutexAcquireOptions {
+  const checked = checkAcquireOptions(what, options, wayNames());
+  for (const option of wayOptions()) if (!option.isWay(way)) option.refuseAcquire?.(checked);
+  way.checkAcquire(checked);
   return checked;
+}
+
+/** The names of the acquire options that only some ways have. */
+export function wayNames(): readonly string[] {
+  return wayOptions().flatMap(({ acquireNames }) => acquireNames);
 }
 
 /** Checks the argument of tryAcquire: options, or a number of milliseconds. Without a number the call does not wait. */

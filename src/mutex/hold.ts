@@ -73,6 +73,7 @@ export class Hold implements AsyncDisposable {
     { context, isOfJob, askedAt, calledAt, releaseTimeoutMs }: HoldOrigin,
   ) {
     this.isReentrant = shared.handles > 0;
+    if (!this.isReentrant) shared.grant.usedBy(context ?? (isOfJob ? runningJob : undefined));
     shared.handles += 1;
     this.path = shared.grant.path;
     this.fencingToken = shared.grant.fencingToken;
@@ -264,7 +265,7 @@ export class Hold implements AsyncDisposable {
 
   /** @internal */
   get guard(): TransactionGuard {
-    const { host, path, rules } = this.keeper.lock;
+    const { host, path, writes } = this.keeper.lock;
     const { node } = this.shared.grant;
     return {
       host,
@@ -275,7 +276,7 @@ export class Hold implements AsyncDisposable {
       loss: () => this.loss,
       trace: (commit) => this.keeper.committing(this, commit),
       markDeleted: () => node.vanished(),
-      claims: () => (rules?.weights ? [path] : []),
+      claims: () => writes ?? [],
       queues: () => queuesOf(path, this.path),
     };
   }
@@ -428,6 +429,8 @@ export interface HeldLock {
   readonly path: string;
   readonly kind: LockKind;
   readonly lockName: string;
+  /** The znodes whose data the lock itself writes, apart from those of its participants. */
+  readonly writes?: readonly string[];
   /** The rules of a mutex; undefined for other locks. */
   readonly rules?: LockRules;
 }
@@ -468,6 +471,9 @@ type HoldState =
       readonly loss: LockLostError | undefined;
       readonly since: number;
     };
+
+/** A job without a context of its own, which releases its hold when it ends. */
+const runningJob = { isLive: true };
 
 const noLeases: readonly HoldLease[] = [];
 

@@ -11,7 +11,7 @@ import { DefaultData } from '../internals/default-data.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
 import type { Deadline } from '../support/deadline.js';
-import { checkTryOptions, weightNames, type MutexAcquireOptions } from './acquire-options.js';
+import { checkTryOptions, wayNames, type MutexAcquireOptions } from './acquire-options.js';
 import { ask, type AskOptions } from './ask.js';
 import type { Hold } from './hold.js';
 import { holdEvents, type LockObjectEvents } from './hold-events.js';
@@ -112,7 +112,7 @@ export class InterProcessMutex {
    * if (hold) await work(hold);
    */
   async tryAcquire(options?: number | MutexAcquireOptions): Promise<Hold | undefined> {
-    const checked = checkTryOptions(options, weightNames);
+    const checked = checkTryOptions(options, wayNames());
     try {
       return await this.#acquirer.acquire(currentContext(), 'tryAcquire', checked);
     } catch (error) {
@@ -150,7 +150,7 @@ export class InterProcessMutex {
    * @throws NotOwnedError when there is no such hold
    */
   async release(): Promise<ReleaseOutcome> {
-    const hold = this.#acquirer.use.releasable(this.#acquirer);
+    const hold = this.#acquirer.shared.releasable(this.#acquirer);
     if (hold === undefined)
       throw new NotOwnedError(this.#path, `You do not own the lock: ${this.#path}: ${releaseAdvice}`);
     return hold.release();
@@ -158,7 +158,7 @@ export class InterProcessMutex {
 
   /** True while any object of this client holds this lock. Asks no server. */
   get isAcquiredInThisProcess(): boolean {
-    return this.#acquirer.use.isAnyValid;
+    return this.#acquirer.shared.isAnyValid;
   }
 
   /**
@@ -167,7 +167,7 @@ export class InterProcessMutex {
    * owns. Asks no server.
    */
   get holdCount(): number {
-    return this.#acquirer.use.allReleasable(this.#acquirer).filter((hold) => hold.isValid).length;
+    return this.#acquirer.shared.allReleasable(this.#acquirer).filter((hold) => hold.isValid).length;
   }
 
   /**
@@ -175,7 +175,7 @@ export class InterProcessMutex {
    * Asks no server.
    */
   get isOwnedByCurrentContext(): boolean {
-    return this.#acquirer.use.isOwnedByCurrentContext;
+    return this.#acquirer.shared.isOwnedByCurrentContext;
   }
 
   /**
@@ -192,7 +192,9 @@ export class InterProcessMutex {
    * for (const { path, sessionId, data } of await mutex.participants()) console.log(path, sessionId, data.toString());
    */
   participants(options?: AskOptions): Promise<Participant[]> {
-    return this.#ask('participants', 'participants', options, (deadline) => this.#acquirer.kind.participants(deadline));
+    return this.#ask('participants', 'participants', options, (deadline) =>
+      this.#acquirer.queue.participants(deadline),
+    );
   }
 
   /**
@@ -209,7 +211,7 @@ export class InterProcessMutex {
    * console.log(holder ? `held by ${holder.owner?.host ?? holder.data.toString()} since ${holder.createdAt}` : 'free');
    */
   holder(options?: AskOptions): Promise<Participant | undefined> {
-    return this.#ask('holder', 'holder', options, (deadline) => this.#acquirer.kind.holder(deadline));
+    return this.#ask('holder', 'holder', options, (deadline) => this.#acquirer.queue.holder(deadline));
   }
 
   /**
@@ -221,7 +223,7 @@ export class InterProcessMutex {
    * if (await mutex.isLocked()) console.log('busy');
    */
   async isLocked(options?: AskOptions): Promise<boolean> {
-    const holder = await this.#ask('isLocked', 'holder', options, (deadline) => this.#acquirer.kind.holder(deadline));
+    const holder = await this.#ask('isLocked', 'holder', options, (deadline) => this.#acquirer.queue.holder(deadline));
     return holder !== undefined && !holder.isIdle;
   }
 
@@ -289,7 +291,7 @@ export class InterProcessMutex {
       kind,
       isAcquiredInThisProcess,
       isOwnedByCurrentContext,
-      holds: this.#acquirer.use.holds.slice(0, mostShown).map((hold) => hold.toJSON()),
+      holds: this.#acquirer.shared.holds.slice(0, mostShown).map((hold) => hold.toJSON()),
     };
   }
 

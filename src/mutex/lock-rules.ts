@@ -1,23 +1,21 @@
 import { printableJson } from '../support/printable.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
+import type { MutexWay } from './mutex-way.js';
 
 /** The options of a lock on which all objects of one client and path must agree. */
 export interface LockRules {
   /** The driver that the application passed. */
   readonly driver: LockDriver;
   readonly foreignNodes: 'reject' | 'wait';
-  readonly sticky: { readonly idleMs: number } | undefined;
-  readonly weights: { readonly overtakesPerWeight: number } | undefined;
+  readonly way: MutexWay;
 }
 
 export function agree(a: LockRules, b: LockRules): boolean {
   return (
     a === b ||
     (a.foreignNodes === b.foreignNodes &&
-      a.sticky?.idleMs === b.sticky?.idleMs &&
-      // The znode's name contains how often a waiter may be overtaken, so objects need not agree on it.
-      (a.weights === undefined) === (b.weights === undefined) &&
+      a.way.agrees(b.way) &&
       (a.driver === b.driver || areAlike(a.driver, b.driver)))
   );
 }
@@ -37,10 +35,9 @@ function areAlike(a: LockDriver, b: LockDriver): boolean {
 }
 
 /** The options as source text. Defaults are left out. */
-export function describeRules({ driver, foreignNodes, sticky, weights }: LockRules): string {
+export function describeRules({ driver, foreignNodes, way }: LockRules): string {
   const options = [
-    sticky && `sticky: { idleMs: ${sticky.idleMs} }`,
-    weights && `weights: { overtakesPerWeight: ${weights.overtakesPerWeight} }`,
+    way.text,
     areAlike(driver, standardDriver) ? undefined : `driver: ${nameOf(driver)}`,
     foreignNodes === 'reject' ? undefined : `foreignNodes: '${foreignNodes}'`,
   ].filter((option) => option !== undefined);

@@ -15,9 +15,9 @@ import { areEventsWanted, emitHoldEvent, queuedListener, tellFailure, type LockO
 import { watchForLeak } from './leak-watch.js';
 import { innermostContext, type LockContext } from './lock-context.js';
 import { traceAcquire, traceOrigin, traceRelease, traceTransaction, type LockMode } from './lock-tracing.js';
-import { mutexKind, type MutexKind } from './mutex-kind.js';
 import type { CheckedMutexOptions } from './mutex-options.js';
-import { SharedUse, type MutexRole } from './shared-use.js';
+import type { MutexQueue, MutexWay } from './mutex-way.js';
+import { SharedLock, type MutexRole } from './shared-lock.js';
 
 /**
  * Acquires the lock for one mutex object. An acquire re-enters, or waits for the first acquire of its own context, or
@@ -25,30 +25,43 @@ import { SharedUse, type MutexRole } from './shared-use.js';
  */
 export class MutexAcquirer implements HoldKeeper {
   readonly lock: HeldLock;
-  readonly kind: MutexKind;
-  readonly use: SharedUse;
+  readonly queue: MutexQueue;
+  readonly #way: MutexWay;
   readonly #host: LockHost;
   readonly #role: MutexRole;
   readonly #events: Events<LockObjectEvents>;
+  #shared: SharedLock;
   #revocation: RevocationListener | undefined;
 
   constructor(host: LockHost, path: string, { role, options, data, events }: AcquirerOptions) {
     this.#host = host;
     this.#role = role;
     this.#events = events;
-    const use = new SharedUse(host, path, role, options.rules);
+    this.#shared = new SharedLock(host, path, role, options.rules);
     const queued = (): QueuedListener | undefined => queuedListener(this.lock, events);
-    this.use = use;
-    this.kind = mutexKind(host, path, options, {
+    const shared = (): SharedLock => this.#shared;
+    const { driver, foreignNodes, way } = options;
+    this.#way = way;
+    this.queue = way.queueOf({
+      host,
+      path,
+      driver,
+      foreignNodes,
       data: () => (this.#revocation ? noData : data),
       get queued() {
         return queued();
       },
       get shared() {
-        return use.shared;
+        return shared();
       },
     });
-    this.lock = { host, path, kind: role, lockName: this.kind.lockName, rules: options.rules };
+    const { lockName, writes } = this.queue;
+    this.lock = { host, path, kind: role, lockName, writes, rules: options.rules };
+  }
+
+  /** The lock that this object shares with other objects. The object that uses it first creates it. */
+  get shared(): SharedLock {
+    return (this.#shared = this.#shared.inUse);
   }
 
   acquire(
@@ -71,18 +84,16 @@ export class MutexAcquirer implements HoldKeeper {
     options: MutexAcquireOptions | undefined,
   ): Promise<Hold | undefined> {
     // The same variable, because each variable is kept for as long as the call waits.
-    options = options === undefined ? noOptions : checkMutexOptions(what, options, this.kind.hasWeights);
-    if (this.kind.isSticky && options.data !== undefined)
-      throw new TypeError('Unexpected option `data`: the holders of a sticky lock share one znode, and its data');
+    options = options === undefined ? noOptions : checkMutexOptions(what, options, this.#way);
     this.#host.requireOpen(`the lock ${this.lock.path} cannot be acquired`);
     const deadline = this.#begin(context, what, options);
     try {
       // The signal may have aborted already, or may not accept a listener.
       deadline.check();
       for (;;) {
-        const held = this.use.heldBy(context);
+        const held = this.#shared.heldBy(context);
         if (held) return this.#reenter(held, { context, what, deadline, options });
-        const pending = this.use.pendingOf(context);
+        const pending = this.#shared.pendingOf(context);
         if (pending === undefined) break;
         if (!deadline.mayWait) return this.#none(what, deadline);
         await settled(pending, deadline);
@@ -90,7 +101,7 @@ export class MutexAcquirer implements HoldKeeper {
       if (!this.#heldForWriting(context) && options.timeoutMs === undefined && options.signal === undefined)
         this.#refuseDeadlock();
       const hold = context
-        ? await this.use.first(context, this.#acquireFirst({ context, what, deadline, options }))
+        ? await this.#shared.first(context, this.#acquireFirst({ context, what, deadline, options }))
         : this.#granted(await this.#ask(context, deadline, options), { context, what, deadline, options });
       return hold ?? this.#none(what, deadline);
     } catch (error) {
@@ -99,7 +110,7 @@ export class MutexAcquirer implements HoldKeeper {
       throw explained;
     } finally {
       deadline.dispose();
-      this.use.end(deadline);
+      this.#shared.end(deadline);
     }
   }
 
@@ -110,7 +121,7 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   released(hold: Hold): void {
-    this.use.released(hold);
+    this.#shared.released(hold);
   }
 
   releasing(hold: Hold, settled: Promise<ReleaseOutcome>): void {
@@ -122,7 +133,7 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   tell(event: HoldEventName, hold: Hold): void {
-    if (event === 'lost' || event === 'expired') this.use.lost(hold);
+    if (event === 'lost' || event === 'expired') this.#shared.lost(hold);
     emitHoldEvent(this.#events, event, hold);
   }
 
@@ -138,10 +149,10 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   #begin(context: LockContext | undefined, what: LockMode, options: MutexAcquireOptions): Deadline {
-    const shared = this.use.toAcquire();
+    this.#shared = this.#shared.toAcquire();
     const deadline = acquireDeadline(this.#host, this.lock.path, options);
     const isEndless = options.timeoutMs === undefined && options.signal === undefined;
-    this.use.begin(shared, context, deadline, isEndless);
+    this.#shared.begin(context, deadline, isEndless);
     traceAcquire(this.lock, what, deadline);
     return deadline;
   }
@@ -173,14 +184,13 @@ export class MutexAcquirer implements HoldKeeper {
   #ask(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
     const isOfPair = this.#role === 'read' || this.#role === 'write';
     const heldForWriting = isOfPair ? () => this.#heldForWriting(context) : undefined;
-    return this.kind.acquire(deadline, { weight: options.weight, data: dataOfOptions(options), heldForWriting });
+    return this.queue.acquire(deadline, { options, data: dataOfOptions(options), heldForWriting });
   }
 
   #granted(grant: Grant | undefined, call: Call): Hold | undefined {
     if (grant === undefined) return undefined;
-    grant.user = call.context;
     const hold = this.#newHold({ grant, handles: 0 }, call).begin(leaseTermsOf(call.options));
-    grant.onRevoke(() => this.use.askToRelease(grant));
+    grant.onRevoke(() => this.#shared.askToRelease(grant));
     this.#askIfRevoked(grant);
     return hold.handle;
   }
@@ -199,11 +209,11 @@ export class MutexAcquirer implements HoldKeeper {
     const isWanted = areEventsWanted(this.#host.report);
     const askedAt = isWanted ? deadline.startedAt : undefined;
     const isOfJob = what === 'withLock' || what === 'lead';
-    const calledAt = this.use.calledAt(deadline);
+    const calledAt = this.#shared.calledAt(deadline);
     const { releaseTimeoutMs } = options;
     const hold = new Hold(shared, this, { context, isOfJob, askedAt, calledAt, releaseTimeoutMs });
     if (isWanted) traceOrigin(hold, deadline);
-    this.use.add(hold);
+    this.#shared.add(hold);
     if (this.#host.options.debug && !isOfJob) watchForLeak(hold);
     return hold;
   }
@@ -220,13 +230,13 @@ export class MutexAcquirer implements HoldKeeper {
 
   /** The holds of this object. */
   get #holds(): Hold[] {
-    return this.use.holds.filter((hold) => hold.keeper === this);
+    return this.shared.holds.filter((hold) => hold.keeper === this);
   }
 
   /** For a read lock: the write lock that the owner holds, because its owner is granted the read lock at once. */
   #heldForWriting(context: LockContext | undefined): Grant | undefined {
     if (this.#role !== 'read') return undefined;
-    const held = this.use.heldByPair(context);
+    const held = this.#shared.heldByPair(context);
     if (held?.loss) throw held.loss;
     return held?.shared.grant;
   }
@@ -241,15 +251,15 @@ export class MutexAcquirer implements HoldKeeper {
       for (const hold of context.allHolds()) {
         const { host, path, lockName } = hold.keeper.lock;
         if (host !== this.#host || path !== this.lock.path || !hold.isValid || !this.#waitsFor(lockName)) continue;
-        yield { hold, wanted: this.#role === 'write' && lockName !== this.kind.lockName ? 'an upgrade' : 'the same' };
+        yield { hold, wanted: this.#role === 'write' && lockName !== this.queue.lockName ? 'an upgrade' : 'the same' };
       }
     }
   }
 
   /** False for another reader, and for a lock of another kind, because that one is refused instead. */
   #waitsFor(lockName: string): boolean {
-    if (this.#role === 'read' && lockName === this.kind.lockName) return false;
-    return this.kind.lockNames.includes(lockName);
+    if (this.#role === 'read' && lockName === this.queue.lockName) return false;
+    return this.queue.lockNames.includes(lockName);
   }
 }
 

@@ -1,17 +1,14 @@
 import { refused } from '../internals/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session.js';
-import { decodeClaim } from '../weighted/claim.js';
 import { latchDriver } from '../driver/latch-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
-import { lightest, weightedChild } from '../weighted/weighted-name.js';
-import { WeightedQueue } from '../weighted/weighted-queue.js';
 import { sequenceOf } from '../driver/names.js';
 import { Listing } from '../internals/listing.js';
 import { ChangeWatch } from '../internals/change-watch.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
 import { readParticipant, type Participant } from '../internals/participants.js';
-import { WeightedKind } from '../weighted/weighted-kind.js';
+import { wayOptions, type WayNames } from '../mutex/mutex-way.js';
 import type { Deadline } from '../support/deadline.js';
 
 /** Reads a lock's queue, and learns when to read it again. It keeps one watch, whatever happens meanwhile. */
@@ -22,7 +19,6 @@ export class QueueWatch {
   readonly #watch: ChangeWatch;
   /** The queues whose order the names show: of a mutex, and of an election. */
   readonly #ordered: readonly [OrderedQueue, OrderedQueue];
-  readonly #weightedKind: WeightedKind;
   /** The participants of the last look. The data of a znode are read once; those of the holder at each look. */
   #known = new Map<string, Participant>();
 
@@ -35,7 +31,6 @@ export class QueueWatch {
       new OrderedQueue(standardDriver, { path, foreignNodes: 'wait' }),
       new OrderedQueue(latchDriver, { path, foreignNodes: 'reject' }),
     ];
-    this.#weightedKind = new WeightedKind(lightest, 1, path);
   }
 
   /** Waits for a change since the last look. Resolves with the queue at that time, in order. */
@@ -62,7 +57,7 @@ export class QueueWatch {
   async #read(session: Session, names: readonly string[]): Promise<Participant[]> {
     const listing = new Listing(names, session.connection.lastZxid);
     const queue = [
-      ...(await this.#weighted(session, names)),
+      ...(await this.#namedByData(session, names)),
       ...this.#ordered.flatMap((ordered) => ordered.viewOf(listing).order),
     ];
     const read = await Promise.all(
@@ -79,19 +74,21 @@ export class QueueWatch {
   #participant(session: Session, name: string): Promise<Participant | undefined> {
     const [ofMutex, ofElection] = this.#ordered;
     const ordered = sequenceOf(name, latchDriver.lockName) === undefined ? ofMutex : ofElection;
-    const kind = weightedChild(name) ? this.#weightedKind : ordered;
+    const kind = waysOfData().find((way) => way.isOwn(name)) ?? ordered;
     return readParticipant(this.#host, session, this.#path, name, kind.describe(name));
   }
 
-  /**
-   * The participants of a lock with weights. Their order depends on the holder, and the lock's znode names it in its
-   * data.
-   */
-  async #weighted(session: Session, names: readonly string[]): Promise<string[]> {
-    const children = names.map((name) => weightedChild(name)).filter((child) => child !== undefined);
-    if (children.length === 0) return [];
+  /** The participants whose order depends on the data of the lock's znode, as that of a lock with weights. */
+  async #namedByData(session: Session, names: readonly string[]): Promise<string[]> {
+    const queues = waysOfData()
+      .map((way) => ({ way, own: names.filter((name) => way.isOwn(name)) }))
+      .filter(({ own }) => own.length > 0);
+    if (queues.length === 0) return [];
     const root = await this.#watch.watch(session, this.#path, 'data');
-    const claim = root === undefined ? 'none' : decodeClaim(root.data);
-    return [...new WeightedQueue(children, typeof claim === 'string' ? undefined : claim).order.keys()];
+    return queues.flatMap(({ way, own }) => way.inOrder(own, root?.data));
   }
+}
+
+function waysOfData(): WayNames[] {
+  return wayOptions().flatMap(({ names }) => names ?? []);
 }

@@ -11,8 +11,8 @@ import { standardDriver } from '../driver/standard-driver.js';
 import { countFreeLeases, type SemaphoreFolders } from './free-leases.js';
 import type { Grant } from '../internals/grant.js';
 import { DefaultData } from '../internals/default-data.js';
-import type { Outcome, Waiting } from '../internals/attempt.js';
-import { LockInternals } from '../internals/lock-internals.js';
+import { LockInternals, type Outcome } from '../internals/lock-internals.js';
+import type { Waiting } from '../internals/waiting.js';
 import type { LockInternalsOptions, QueuedListener } from '../internals/znode-queue.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
 import { seekPhantoms } from '../internals/phantoms.js';
@@ -58,7 +58,7 @@ export class LeaseInternals {
     this.#mutex = new LockInternals(
       host,
       join(path, locks),
-      placedIn(waits, (position) => position + 1, { kind: turns, data: this.#defaultData, isInner: true }),
+      placedIn(waits, (position) => position + 1, { kind: turns, data: this.#defaultData }),
     );
   }
 
@@ -127,7 +127,7 @@ export class LeaseInternals {
       return undefined;
     }
     deadline.check();
-    const turn = await this.#mutex.newAttempt(session, deadline).begin({ data });
+    const turn = await this.#mutex.join(this.#mutex.newAttempt(session, deadline), { data });
     if (turn.is !== 'granted') return undefined;
     const taken = await this.#take(turn.grant, call);
     return taken.is === 'granted' ? taken.grants : undefined;
@@ -196,30 +196,29 @@ export class LeaseInternals {
     } finally {
       if (taken.is !== 'granted' && grants.length > 0) reached('semaphore: leases given back before the turn');
       if (taken.is === 'granted') {
-        for (const grant of grants) grant.isInner = false;
         void turn.release();
       } else void inNoContext(() => Promise.all([giveBack(grants), ...wait.deletions]).then(() => turn.release()));
     }
   }
 
   async #takeOne(session: Session, wait: Wait): Promise<Outcome | GivesWay> {
-    const { deadline, data } = wait.call;
-    const attempt = wait.leases.newAttempt(session, deadline);
+    const { leases, call } = wait;
+    const attempt = leases.newAttempt(session, call.deadline);
     let outcome: Outcome | GivesWay = { is: 'over' };
     try {
-      let step = await attempt.begin({ data });
+      let step = await leases.join(attempt, { data: call.data });
       while (step.is === 'waiting') {
         const next = await this.#untilChanged(session, step, wait);
         if (next === 'gives way') outcome = { is: next };
         if (next !== 'look') return outcome;
-        step = await attempt.goOn(step, 'recheck');
+        step = await leases.look(attempt, step, 'recheck');
       }
       outcome = step;
       return outcome;
     } catch (error) {
-      throw attempt.failed(error);
+      throw leases.failed(attempt, error);
     } finally {
-      if (outcome.is !== 'granted') wait.deletions.push(attempt.delete());
+      if (outcome.is !== 'granted') wait.deletions.push(leases.delete(attempt));
     }
   }
 
@@ -313,7 +312,6 @@ export class LeaseInternals {
       kind: this.#queueBy(() => call.limit),
       data: this.#defaultData,
       hasMarkedUuid: true,
-      isInner: true,
     };
     return new LockInternals(
       this.#host,

@@ -88,7 +88,6 @@ export class Leases {
       if (grants === undefined) throw deadline.late();
       return grants.map((grant) => {
         this.#limits.enter(this.#path, this.#limit);
-        if (what === 'withLock') grant.user = runningJob;
         const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
           context: undefined,
           isOfJob: what === 'withLock',
@@ -174,9 +173,6 @@ export class Leases {
     };
   }
 }
-
-/** The job of `withLock` releases its lease when it ends. */
-const runningJob = { isLive: true };
 
 /** How many holds `toJSON` shows. */
 const mostShown = 10;

@@ -8,7 +8,7 @@ import type { Deadline } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
 import type { Grant } from '../internals/grant.js';
 import { isMarkedIdle } from '../internals/idle-mark.js';
-import type { LockInternals, Tried } from '../internals/lock-internals.js';
+import type { AcquireOptions, LockInternals, Tried } from '../internals/lock-internals.js';
 
 /** A lock that another process may keep without using it. A single try asks that process for it. */
 export class IdleLock {
@@ -23,11 +23,11 @@ export class IdleLock {
   }
 
   /** Like {@link LockInternals.acquire}, for a deadline that does not allow waiting. */
-  async tryAcquire(deadline: Deadline, data?: Uint8Array): Promise<Grant | undefined> {
-    const tried = await this.#internals.tryAcquire(deadline, { data });
+  async tryAcquire(deadline: Deadline, options: AcquireOptions): Promise<Grant | undefined> {
+    const tried = await this.#internals.tryAcquire(deadline, options);
     if (tried.is === 'granted') return tried.grant;
     return deadline.limit(
-      async () => ((await this.#isKeptIdle(tried)) ? this.#ask(data) : undefined),
+      async () => ((await this.#isKeptIdle(tried)) ? this.#ask(options) : undefined),
       (grant) => void grant?.release(),
     );
   }
@@ -45,10 +45,10 @@ export class IdleLock {
   }
 
   /** Queues up for a moment. The process that keeps the idle lock hands it over as soon as it sees the new znode. */
-  async #ask(data: Uint8Array | undefined): Promise<Grant | undefined> {
+  async #ask(options: AcquireOptions): Promise<Grant | undefined> {
     const deadline = lockDeadline(this.#host, this.#path, { timeoutMs: askMs });
     try {
-      return await this.#internals.acquire(deadline, { data });
+      return await this.#internals.acquire(deadline, options);
     } catch (error) {
       if (error instanceof LockTimeoutError) return undefined;
       throw error;

@@ -1,6 +1,7 @@
 import { inNoContext } from '../support/no-context.js';
 import type { LockHost } from '../client/lock-host.js';
-import type { Grant } from '../internals/grant.js';
+import { Grant } from '../internals/grant.js';
+import type { LockNode } from '../internals/lock-node.js';
 import type { LockInternals } from '../internals/lock-internals.js';
 import type { Deadline } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
@@ -62,7 +63,8 @@ export class StickyLock {
   async #begin(tenure: StickyTenure, { internals }: StickyObject): Promise<void> {
     const { deadline } = tenure;
     try {
-      const grant = await internals.acquire(deadline);
+      const grantOf = (node: LockNode): Grant => new Grant(node, { giveUp: () => tenure.release(node) });
+      const grant = await internals.acquire(deadline, { grantOf });
       if (grant) tenure.begin(grant);
     } catch (error) {
       tenure.fail(error);
@@ -72,13 +74,18 @@ export class StickyLock {
   }
 
   async #tryOnce(deadline: Deadline, asking: StickyObject): Promise<Grant | undefined> {
-    const grant = await new IdleLock(this.#host, this.#path, asking.internals).tryAcquire(deadline);
+    let tenure: StickyTenure | undefined = undefined;
+    const giveUp = (node: LockNode): Promise<void> | undefined =>
+      tenure ? tenure.release(node) : node.handOverOrDelete();
+    const grantOf = (node: LockNode): Grant => new Grant(node, { giveUp: () => giveUp(node) });
+    const grant = await new IdleLock(this.#host, this.#path, asking.internals).tryAcquire(deadline, { grantOf });
     // Another caller of this process may have begun a tenure meanwhile. This grant is then not part of it.
     if (grant === undefined || this.#tenure !== undefined) return grant;
-    const tenure = this.#open(asking, deadline, nothing);
+    const opened = this.#open(asking, deadline, nothing);
+    tenure = opened;
     return new Promise((resolve, reject) => {
-      tenure.join({ mayWait: false, served: resolve, failed: reject });
-      tenure.begin(grant);
+      opened.join({ mayWait: false, served: resolve, failed: reject });
+      opened.begin(grant);
     });
   }
 

@@ -128,7 +128,8 @@ export class StickyTenure {
     } else {
       this.#leftUntilPoll -= 1;
       this.#grants += 1n;
-      this.#serve(next, new Grant(this.#state.node, { number: this.#grants }));
+      const { node } = this.#state;
+      this.#serve(next, new Grant(node, { number: this.#grants, giveUp: () => this.release(node) }));
     }
   }
 
@@ -136,12 +137,14 @@ export class StickyTenure {
     this.#waiters.delete(waiter);
     this.#use = held;
     this.#stopIdling();
-    grant.onRelease = () => this.#released();
     grant.onLost(() => this.#end());
     waiter.served(grant);
   }
 
-  #released(): Promise<void> | undefined {
+  /** Takes the znode back at the release of a grant, and serves the next local waiter. */
+  release(node: LockNode): Promise<void> | undefined {
+    // The grant came too late for the waiters of this tenure.
+    if (this.#state.at !== 'serving') return node.handOverOrDelete();
     this.#use = free;
     if (this.#contention === 'unknown') inNoContext(() => this.#ask());
     else if (this.#contention === 'some' && this.#waiters.size === 0) return this.#leave();

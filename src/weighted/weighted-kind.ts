@@ -35,9 +35,13 @@ export class WeightedKind implements QueueKind {
   }
 
   describe(name: string): ParticipantName {
-    const { sequence = 0, weight = lightest } = weightedChild(name) ?? {};
-    return { sequence, weight };
+    return describeWeighted(name);
   }
+}
+
+export function describeWeighted(name: string): ParticipantName {
+  const { sequence = 0, weight = lightest } = weightedChild(name) ?? {};
+  return { sequence, weight };
 }
 
 class WeightedView implements QueueView {

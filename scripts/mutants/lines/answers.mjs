@@ -95,8 +95,8 @@ export const mutants = [
   },
   {
     name: 'a timeout says that others are ahead after they have left',
-    file: 'src/internals/attempt.ts',
-    find: "if (reason !== 'recheck') this.#deadline.progress = 'asking';",
+    file: 'src/internals/lock-internals.ts',
+    find: "if (reason !== 'recheck') deadline.progress = 'asking';",
     replace: '',
     tests: tests('behaviour/timeouts', 'before the next list'),
   },
@@ -109,9 +109,9 @@ export const mutants = [
   },
   {
     name: 'a session without a proof counts as a place that was not read',
-    file: 'src/internals/attempt.ts',
-    find: "const { session } = this.#node;\n    this.#deadline.progress = 'first';",
-    replace: 'const { session } = this.#node;',
+    file: 'src/internals/lock-internals.ts',
+    find: "const { session } = node;\n    deadline.progress = 'first';",
+    replace: 'const { session } = node;',
     tests: tests('behaviour/timeouts', 'while its session is not proven'),
   },
   {

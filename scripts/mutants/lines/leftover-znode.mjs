@@ -46,7 +46,7 @@ export const mutants = [
   },
   {
     name: 'a reader overtakes the first acquire of its own writer, and waits for it',
-    file: 'src/mutex/shared-use.ts',
+    file: 'src/mutex/shared-lock.ts',
     find: ' ?? (this.#pairKey === undefined ? undefined : owner.pendingOf(this.#pairKey));',
     replace: ';',
     tests: tests(
