@@ -12,6 +12,7 @@ import { requestFailed, znodeDeleted } from './refusal.js';
 import { Retries } from './retries.js';
 import { endLookAhead, untilChange, type Attempt, type Waiting } from './waiting.js';
 import { ZnodeQueue, type Behind, type LockInternalsOptions } from './znode-queue.js';
+import { reached } from '../support/reached.js';
 
 /**
  * The wait for a lock: join the queue, look at it, wait for a change, and look again, until the znode is granted. A
@@ -126,8 +127,10 @@ export class LockInternals {
 
   /** The step finished after the deadline: release the grant, or delete the znode. */
   #late(attempt: Attempt, step: Step): void {
-    if (step.is === 'granted') void step.grant.release();
-    else if (step.is === 'waiting') void this.delete(attempt);
+    if (step.is === 'granted') {
+      reached('granted after the deadline');
+      void step.grant.release();
+    } else if (step.is === 'waiting') void this.delete(attempt);
   }
 
   /** Creates the znode, and finds its place in the queue. */
@@ -143,6 +146,7 @@ export class LockInternals {
         case 'contradicted':
           return this.#kept(attempt, { is: 'absent' });
         case 'behind holder':
+          reached('right behind a holder that has released already');
           return this.#grantNow(attempt) ?? this.#kept(attempt, await this.#grant(attempt));
         case 'right behind':
           deadline.progress = 'behind-others';
@@ -203,6 +207,7 @@ export class LockInternals {
     } catch (error) {
       if (error instanceof MisfitError) return { is: 'absent' };
       if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
+      reached('downgrade: the answer was lost');
       if (!(await this.#queue.findAgain(node, deadline))) return { is: 'over' };
     }
     return this.#grant(attempt, held.fencingToken);
@@ -226,6 +231,7 @@ export class LockInternals {
       if (!node.mayBeGranted) return { is: 'absent' };
       // A server that lags behind the create cannot say which znodes are before this one.
       if (view && view.zxid < node.czxid) {
+        reached('a list from a server that lags behind the create');
         view = undefined;
         behind = 'sync';
       }
@@ -255,6 +261,7 @@ export class LockInternals {
           const claimed = await standing.claim(session, node.path);
           if (claimed.is === 'holder') return this.#grant(attempt, claimed.fencingToken);
           if (claimed.is === 'absent') return { is: 'absent' };
+          if (claimed.is === 'unknown') reached('weights: claim unknown');
           // A session that moved to another server may be shown an older tree. Only a view that is read behind a quorum
           // write shows whether the claim was executed.
           behind = claimed.is === 'unknown' ? 'write' : 'nothing';
@@ -288,6 +295,7 @@ export class LockInternals {
       position,
     } as const;
     if (before !== undefined && !local && waiting.isAdjacent) return { ...waiting, before: join(this.#path, before) };
+    if (local) reached('behind a znode of this process');
     const isPlain = rank === undefined && lockData === undefined && children === undefined;
     return isPlain ? waiting : { ...waiting, rank, lockData, children };
   }
@@ -329,7 +337,10 @@ export class LockInternals {
       if (needsProof(session)) await deadline.sleep(session.proofPauseMs);
     }
     deadline.check();
-    if (!session.isAlive()) return { is: 'over' };
+    if (!session.isAlive()) {
+      reached('first, but the session ended before its proof');
+      return { is: 'over' };
+    }
     return node.mayBeGranted ? this.#granted(attempt, fencingToken) : { is: 'absent' };
   }
 

@@ -16,6 +16,7 @@ import type { QueueKind } from './queue-view.js';
 import { SelfWatch, type Watched } from './self-watch.js';
 import { sessionPause } from './session-pause.js';
 import { removeStray, resembles, type LostZnode } from './strays.js';
+import { reached } from '../support/reached.js';
 
 /**
  * One znode of this client, from its create until it is gone or its session has ended. The node knows the znode by its
@@ -188,6 +189,8 @@ export class LockNode implements Watched {
       this.markDeleted();
     }
     this.tools.report.background({ type: 'create-searched', path: lost.asked, found: created !== undefined });
+    if (created && created.stat.ephemeralOwner !== this.session.id)
+      reached('create: the znode belongs to another session');
     // CURATOR-604: a znode that another session created must be deleted, never held.
     return created?.stat.ephemeralOwner === this.session.id;
   }
@@ -310,6 +313,7 @@ export class LockNode implements Watched {
     )
       return this.delete();
     this.#watch?.cancel();
+    if (this.session.isStale) reached('handed over in a stale session');
     this.#deletion = inNoContext(() => this.#handOverTo(next));
     next.#wake('handed-over');
     return this.#deletion;
@@ -327,10 +331,13 @@ export class LockNode implements Watched {
     try {
       const { value } = await this.session.request(multi(checkExists(next.path), remove(this.path)));
       const [ofNext, ofThis] = value.is === 'done' ? [] : value.errors;
-      if (ofNext?.is('NO_NODE')) next.vanished();
-      else if (value.is === 'done') this.markDeleted();
+      if (ofNext?.is('NO_NODE')) {
+        reached('handed over to a waiter whose znode is gone');
+        next.vanished();
+      } else if (value.is === 'done') this.markDeleted();
       else if (ofThis?.is('NO_NODE')) this.vanished();
     } catch {
+      reached('hand-over: the answer was lost');
       // `#deleteUntilGone` tries again, as after any other failed delete.
     }
     await this.#deleteUntilGone();
@@ -345,8 +352,10 @@ export class LockNode implements Watched {
         this.markDeleted();
       } catch (error) {
         if (isZooKeeperError(error, 'NO_NODE')) this.vanished();
-        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) await this.session.whenConnected();
-        else if (this.#mayBeThere()) await this.#pause(tries, error);
+        else if (isZooKeeperError(error, 'CONNECTION_LOSS')) {
+          reached('delete: the answer was lost');
+          await this.session.whenConnected();
+        } else if (this.#mayBeThere()) await this.#pause(tries, error);
       }
     }
     this.#end(isOnServers(this.#state) ? left : gone);

@@ -3,6 +3,7 @@ import { watchZnode } from '../zookeeper/watch-znode.js';
 import { rememberHolder, seenIn, type SeenHolder } from './known-holder.js';
 import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
 import { seekPhantoms } from './phantoms.js';
+import { reached } from '../support/reached.js';
 
 /**
  * The znodes that a waiter watches in a queue where no znode is inserted before another: its predecessor, and the znode
@@ -75,6 +76,7 @@ export class Predecessors {
     this.#areAll = position === paths.length;
     this.#znodes = paths.map((path) => known.find((znode) => znode.path === path) ?? new WatchedZnode(path));
     this.#wasListOld = this.#znodes.some(({ isGone }) => isGone);
+    if (this.#wasListOld) reached('predecessor deleted while the list was under way');
     for (const znode of known) if (!this.#znodes.includes(znode)) znode.stop();
     for (const znode of this.#znodes) if (!known.includes(znode) || znode.is === 'missing') this.#watch(znode);
     const { failure } = this.#znodes.at(-1) ?? {};

@@ -6,6 +6,7 @@ import type { Stat } from '../zookeeper/operations.js';
 import type { Session } from '../zookeeper/session.js';
 import type { WatchListener } from '../zookeeper/watches.js';
 import { markIn, type Mark } from './mark.js';
+import { reached } from '../support/reached.js';
 
 /**
  * The watch of a process on its own znode. It reports the znode's deletion, whichever client deleted it, and the marks
@@ -123,8 +124,10 @@ export class SelfWatch {
       const found = await session.ask(async () =>
         this.#watched.isThere ? ((await session.watches.plant(path, 'data', listener)) ?? 'gone') : 'gone',
       );
-      if (found === 'gone') this.#watched.vanished();
-      else if (found) {
+      if (found === 'gone') {
+        reached('own znode gone when its watch was planted');
+        this.#watched.vanished();
+      } else if (found) {
         // An event that arrived with the answer has planted another watch, which the server has not promised yet.
         if (this.#state.at === 'planted' && this.#state.listener === listener)
           this.#state = { at: 'planted', listener, promisedOn: session.epoch };
@@ -141,7 +144,10 @@ export class SelfWatch {
     if (mzxid <= (this.#mark?.mzxid ?? czxid)) return;
     const mark = markIn(data);
     this.#mark = { is: mark, mzxid };
-    if (mark === 'force') this.#watched.forced();
+    if (mark === 'force') {
+      reached('forced by another client');
+      this.#watched.forced();
+    }
     if (mark) this.#marks?.tell(mark);
   }
 }

@@ -6,6 +6,7 @@ import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
 import { seekPhantoms, seekPhantomsFar } from './phantoms.js';
 import { Predecessors, type WaiterToWake, type ZnodesBefore } from './predecessors.js';
 import type { Queued } from './queue-view.js';
+import { reached } from '../support/reached.js';
 
 /** One znode on its way through the queue, in one session. It is small, because ten thousand znodes may wait. */
 export interface Attempt {
@@ -104,7 +105,9 @@ function lookAhead(attempt: Attempt, before: ZnodesBefore, waiter: WaiterToWake)
 function watchOwnAfterReconnect(attempt: Attempt): () => void {
   const { session, watch } = attempt.node;
   return session.onChange(() => {
-    if (session.isConnected && attempt.predecessors?.areAll) watch.plant();
+    if (!session.isConnected || !attempt.predecessors?.areAll) return;
+    reached('a waiter that may be first reads its znode again after a reconnect');
+    watch.plant();
   });
 }
 

@@ -10,6 +10,7 @@ import type { QueueKind, QueueView } from './queue-view.js';
 import type { Deadline } from '../support/deadline.js';
 import { CreateGates, type CreateGate } from './create-gate.js';
 import { Retries } from './retries.js';
+import { reached } from '../support/reached.js';
 
 /** The queue of one lock on the servers: creates znodes below the lock's znode, and reads the queue. */
 export class ZnodeQueue {
@@ -73,6 +74,7 @@ export class ZnodeQueue {
         } catch (error) {
           if (error instanceof MisfitError) return { is: 'contradicted' };
           if (error instanceof ZooKeeperError && error.isRetryable) {
+            reached('create: the answer was lost');
             if (!(await this.findAgain(node, deadline))) return { is: 'not created' };
             this.#refuseOverflow(node);
             return { is: 'created', view: undefined };
@@ -82,6 +84,7 @@ export class ZnodeQueue {
           // again (CURATOR-180).
           const [why] = parents ? await parents.errors : [];
           if (why instanceof Error) throw why;
+          if (ownSteps > 0) reached('create: the parent is gone again');
           if (ownSteps > 0) await (retries ??= new Retries(this.#host)).pause(deadline, error, ownSteps - 1);
           deadline.check();
           const inTheWay = gates.closedAt(this.#path);

@@ -4,6 +4,7 @@ import type { Deadline } from '../support/deadline.js';
 import { Grant } from '../internals/grant.js';
 import { IdleFlag } from './idle-flag.js';
 import type { LockNode } from '../internals/lock-node.js';
+import { reached } from '../support/reached.js';
 
 /**
  * One znode of a sticky lock, and all local waiters that it serves, one after another, from its creation until another
@@ -75,7 +76,10 @@ export class StickyTenure {
     const { node } = first;
     const flag = new IdleFlag(node, this.#options.data);
     this.#state = { at: 'serving', node, flag };
-    if (node.hasWaited) this.#contention = 'some';
+    if (node.hasWaited) {
+      reached('sticky: begins with a remote waiter behind it');
+      this.#contention = 'some';
+    }
     const { session } = node;
     this.#stopListening = [
       session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())),
@@ -104,6 +108,7 @@ export class StickyTenure {
     if (this.#state.at !== 'serving') return;
     const { node } = this.#state;
     const isHeld = this.#use.by === 'holder';
+    if (!isHeld) reached('sticky: taken while nobody holds it');
     this.#end();
     if (!isHeld) void node.delete();
   }
@@ -117,6 +122,7 @@ export class StickyTenure {
       return;
     }
     if (!this.#isFit()) {
+      reached('sticky: the session must be proven before the next grant');
       this.#becomeFit();
       if (next.mayWait || !this.#waiters.delete(next)) return;
       next.served(undefined);

@@ -220,8 +220,8 @@ export const mutants = [
   {
     name: 'a waiter that attaches without the watch on its own znode',
     file: 'src/internals/waiting.ts',
-    find: 'if (session.isConnected && attempt.predecessors?.areAll) watch.plant();',
-    replace: '',
+    find: 'if (!session.isConnected || !attempt.predecessors?.areAll) return;',
+    replace: 'if (session !== undefined) return;',
     tests: tests('behaviour/connection/attach', 'when its waiter at index 2 moves up'),
   },
   {

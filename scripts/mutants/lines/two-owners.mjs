@@ -104,8 +104,8 @@ export const mutants = [
   {
     name: 'a grant in a session that has ended',
     file: 'src/internals/lock-internals.ts',
-    find: "if (!session.isAlive()) return { is: 'over' };",
-    replace: '',
+    find: 'if (!session.isAlive()) {',
+    replace: 'if (session.isAlive() === undefined) {',
     tests: tests('behaviour/grants', 'if the session ends during its proof'),
   },
   {
@@ -153,8 +153,8 @@ export const mutants = [
   {
     name: 'a hold that was handed over although its znode no longer exists',
     file: 'src/internals/lock-node.ts',
-    find: "if (ofNext?.is('NO_NODE')) next.vanished();",
-    replace: "if (ofNext?.is('NO_NODE')) return;",
+    find: "if (ofNext?.is('NO_NODE')) {",
+    replace: "if (ofNext?.is('NO_NODE')) return;\nif (ofNext?.is('NO_NODE')) {",
     tests: tests('behaviour/hand-over', 'to a znode that was already deleted'),
   },
   {
