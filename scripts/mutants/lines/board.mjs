@@ -104,6 +104,20 @@ export const mutants = [
     tests: hidden('through a lost connection', 'names a hidden lock'),
   },
   {
+    name: 'the data of a participant that may not be read are shown as empty',
+    file: 'src/board/lock-json.ts',
+    find: 'data: content?.data ?? null,',
+    replace: "data: content?.data ?? '',",
+    tests: hidden('says that a lock is not readable'),
+  },
+  {
+    name: 'the data that a request to release has replaced are shown as empty',
+    file: 'src/board/participant-znode.ts',
+    find: 'data: undefined, dataBytes: undefined,',
+    replace: "data: '', dataBytes: 0,",
+    tests: tests('behaviour/operator/ls-status', 'never show a request to release'),
+  },
+  {
     name: 'the board never asks again for what it was refused',
     file: 'src/board/second-looks.ts',
     find: "if (isZooKeeperError(error, 'NO_AUTH')) yield path;",

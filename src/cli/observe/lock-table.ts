@@ -87,7 +87,7 @@ export function eventText({ at, path, type, from, to, duringOutage }: EventJson)
 /** The owner of a znode, as short as possible. */
 export function whoText({ host, pid, sessionId, data, unreadableSince }: Omit<ActorJson, 'path'>): string {
   if (unreadableSince !== null && sessionId === null) return 'not readable';
-  const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
+  const known = host === null ? (data ?? '') : pid === null ? host : `${host} pid ${pid}`;
   const session = sessionId === null ? ['owned by no session'] : known === '' ? [`session ${sessionId}`] : [];
   return printable([...(known === '' ? [] : [known]), ...session].join(', '));
 }
@@ -126,7 +126,7 @@ function participantLines(title: string, one: ParticipantJson, { nowMs, onServer
           `session  ${one.sessionId ?? `none, so it never goes by itself. ${printable(unownedAdvice(onServers(one.path)))}`}`,
           `queued   ${one.queuedAt} (${ageText(nowMs - Date.parse(one.queuedAt))} ago)`,
           ...held,
-          `data     ${printable(one.data) || '(none)'}`,
+          `data     ${one.data === null ? 'not known: the request to release has replaced it' : printable(one.data) || '(none)'}`,
         ];
   const hidden = one.unreadableSince === null ? [] : [`read     ${unreadableFor(one.unreadableSince, nowMs)}`];
   const rows = [`znode    ${printable(one.path)}`, ...read, ...hidden];
