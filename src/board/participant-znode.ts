@@ -106,4 +106,6 @@ export interface Unreadable {
   readonly error: unknown;
   /** The time of the first refusal, by the clock of this process, in milliseconds since 1970. */
   readonly sinceMs: number;
+  /** The number of looks at the znode since then, if the refusal was no `NO_AUTH`. */
+  looks: number;
 }
