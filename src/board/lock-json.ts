@@ -36,8 +36,10 @@ export interface ParticipantJson {
   readonly sessionId: string | null;
   readonly host: string | null;
   readonly pid: number | null;
-  readonly data: string;
-  readonly dataBytes: number;
+  /** Null if it was never read, or a request to release had replaced it before the first read. */
+  readonly data: string | null;
+  /** Null as `data` is. */
+  readonly dataBytes: number | null;
   /** The time at which it joined the queue, by the servers' clock. Null if the znode could never be read. */
   readonly queuedAt: string | null;
   /**
@@ -49,7 +51,8 @@ export interface ParticipantJson {
   readonly heldSince: string | null;
   /** In decimal; null for a waiter. */
   readonly fencingToken: string | null;
-  readonly isIdle: boolean;
+  /** Null if it is not known. */
+  readonly isIdle: boolean | null;
   /** `revoke`: asked to release. `force`: told that its znode will be deleted. */
   readonly asked: 'revoke' | 'force' | null;
 }
@@ -84,7 +87,7 @@ export interface ActorJson {
   readonly sessionId: string | null;
   readonly host: string | null;
   readonly pid: number | null;
-  readonly data: string;
+  readonly data: string | null;
   readonly unreadableSince: string | null;
 }
 
@@ -146,13 +149,13 @@ function participantJson(znode: ParticipantZnode, position: number, view: LockVi
     sessionId: content?.sessionId ?? null,
     host: content?.host ?? null,
     pid: content?.pid ?? null,
-    data: content?.data ?? '',
-    dataBytes: content?.dataBytes ?? 0,
+    data: content?.data ?? null,
+    dataBytes: content?.dataBytes ?? null,
     queuedAt: unlessNever(content?.createdAtMs),
     unreadableSince: unlessNever(znode.unreadableSince),
     heldSince: position > 0 ? null : unlessNever(heldSince),
     fencingToken: position > 0 || token === undefined ? null : String(token),
-    isIdle: content?.isIdle ?? false,
+    isIdle: content?.isIdle ?? null,
     asked: content?.mark ?? null,
   };
 }
@@ -165,9 +168,16 @@ function roleOf({ name }: ParticipantZnode, kind: BoardLockKind): ParticipantJso
 
 function actorJson(znode: ParticipantZnode | undefined): ActorJson | null {
   if (!znode) return null;
-  const { sessionId = null, host = null, pid = null, data = '' } = znode.content ?? {};
+  const { sessionId, host, pid, data } = znode.content ?? {};
   const unreadableSince = unlessNever(znode.unreadableSince);
-  return { path: znode.path, sessionId, host: host ?? null, pid: pid ?? null, data, unreadableSince };
+  return {
+    path: znode.path,
+    sessionId: sessionId ?? null,
+    host: host ?? null,
+    pid: pid ?? null,
+    data: data ?? null,
+    unreadableSince,
+  };
 }
 
 function unlessNever(ms: number | undefined): string | null {

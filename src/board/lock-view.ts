@@ -44,7 +44,7 @@ export function lockAt(path: string, znodes: KnownZnodes, known?: BoardLockKind)
   if (semaphore) return semaphore;
   if (isPartOfSemaphore(path, znodes)) return undefined;
   const all = sorted(directory, directories);
-  const kind = kindOf(all) ?? known;
+  const kind = kindOf(all, known);
   if (kind === undefined) return undefined;
   const queue = all.filter(({ name }) => participantsOf[kind].has(name.is));
   const others = othersIn(path, znodes) + all.length - queue.length;
@@ -90,10 +90,12 @@ function semaphoreAt(path: string, znodes: KnownZnodes): LockView | undefined {
   // The servers delete the container of the mutex when nobody has waited for a while.
   const locks = directories.get(join(path, 'locks')) ?? new Directory(join(path, 'locks'));
   if (!directories.has(locks.path) && leases.participants.size === 0) return undefined;
-  if ([...leases.participants.values()].some(({ name }) => name.is !== 'lease')) return undefined;
-  if ([...locks.participants.values()].some(({ name }) => name.is !== 'lock')) return undefined;
-  const permits = sorted(leases, directories);
-  const waiters = sorted(locks, directories);
+  if (kindOf([...leases.participants.values()], 'semaphore') !== 'semaphore') return undefined;
+  if (kindOf([...locks.participants.values()], 'mutex') !== 'mutex') return undefined;
+  const [inLeases, inLocks] = [sorted(leases, directories), sorted(locks, directories)];
+  const permits = inLeases.filter(({ name }) => name.is === 'lease');
+  const waiters = inLocks.filter(({ name }) => name.is === 'lock');
+  const strays = inLeases.length + inLocks.length - permits.length - waiters.length;
   const folders = [leases, locks].map((folder) => ({ unreadableSince: unreadable.get(folder.path)?.sinceMs }));
   return {
     path,
@@ -101,7 +103,8 @@ function semaphoreAt(path: string, znodes: KnownZnodes): LockView | undefined {
     holders: permits.slice(0, permits.length - awaited(permits, waiters[0])),
     waiters,
     // `leases` and `locks` themselves are none.
-    others: othersIn(path, znodes, semaphoreFolders) + othersIn(leases.path, znodes) + othersIn(locks.path, znodes),
+    others:
+      othersIn(path, znodes, semaphoreFolders) + othersIn(leases.path, znodes) + othersIn(locks.path, znodes) + strays,
     claimToken: undefined,
     unreadableSince: unreadableSinceIn([...folders, ...permits, ...waiters]),
   };
@@ -146,27 +149,44 @@ function unreadableSinceIn(znodes: readonly Pick<ParticipantZnode, 'unreadableSi
 
 const semaphoreFolders = ['leases', 'locks'];
 
-const kinds: readonly (readonly [ParticipantKind, BoardLockKind])[] = [
-  ['weighted', 'weighted'],
-  ['write', 'read-write'],
-  ['read', 'read-write'],
-  ['latch', 'election'],
-  ['lock', 'mutex'],
-  ['lease', 'semaphore'],
-];
-
 /** Kazoo's write lock is named as its plain lock is. */
 const participantsOf: Readonly<Record<BoardLockKind, ReadonlySet<ParticipantKind>>> = {
   weighted: new Set(['weighted']),
-  'read-write': new Set(['write', 'read', 'lock']),
+  'read-write': new Set(['write', 'read', 'kazoo-lock']),
   election: new Set(['latch']),
-  mutex: new Set(['lock']),
+  mutex: new Set(['lock', 'kazoo-lock']),
   semaphore: new Set(['lease']),
 };
 
-function kindOf(queue: readonly ParticipantZnode[]): BoardLockKind | undefined {
-  const present = new Set(queue.map(({ name }) => name.is));
-  return kinds.find(([is]) => present.has(is))?.[1];
+/**
+ * The kind that was known before while it has participants, else the kind of the oldest participant: a znode that comes
+ * into a queue later does not change what the queue is. A znode that no session owns counts only where nothing else shows
+ * the kind, because it may have been created by hand.
+ */
+function kindOf(queue: readonly ParticipantZnode[], known?: BoardLockKind): BoardLockKind | undefined {
+  const owned = queue.filter(({ content }) => !content || content.sessionId !== undefined);
+  if (owned.length === 0 && known !== undefined) return known;
+  const shown = owned.length > 0 ? owned : queue;
+  const hasReaders = shown.some(({ name }) => name.is === 'read' || name.is === 'write');
+  const kindFor = ({ name }: ParticipantZnode): BoardLockKind => {
+    if (name.is !== 'kazoo-lock') return kinds[name.is];
+    return hasReaders || known === 'read-write' ? 'read-write' : 'mutex';
+  };
+  if (known !== undefined && shown.some((znode) => kindFor(znode) === known)) return known;
+  return shown.length === 0 ? undefined : kindFor(shown.reduce((a, b) => (isOlder(b, a) ? b : a)));
+}
+
+const kinds: Readonly<Record<Exclude<ParticipantKind, 'kazoo-lock'>, BoardLockKind>> = {
+  weighted: 'weighted',
+  write: 'read-write',
+  read: 'read-write',
+  latch: 'election',
+  lock: 'mutex',
+  lease: 'semaphore',
+};
+
+function isOlder(a: ParticipantZnode, b: ParticipantZnode): boolean {
+  return a.content && b.content ? a.content.czxid < b.content.czxid : byPlace(a, b) < 0;
 }
 
 /**

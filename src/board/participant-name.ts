@@ -32,10 +32,10 @@ export interface ParticipantName {
 }
 
 /**
- * `lock`: of a mutex, or of kazoo's lock or write lock. `latch`: a candidate of an election. `lease`: a permit of a
- * semaphore.
+ * `lock`: of a mutex. `kazoo-lock`: of kazoo's lock or write lock. `latch`: a candidate of an election. `lease`: a permit
+ * of a semaphore.
  */
-export type ParticipantKind = 'lock' | 'read' | 'write' | 'weighted' | 'lease' | 'latch';
+export type ParticipantKind = 'lock' | 'kazoo-lock' | 'read' | 'write' | 'weighted' | 'lease' | 'latch';
 
 const endsInNumber = /\d{9}$/;
 
@@ -50,5 +50,5 @@ const nativeNames: readonly (readonly [string, ParticipantKind])[] = [
 function kazooName(name: string): ParticipantName | undefined {
   const sequence = kazooSequenceOf(name);
   if (sequence === undefined) return undefined;
-  return { is: name.includes('__rlock__') ? 'read' : 'lock', key: sortKey(name, 'lock__'), sequence };
+  return { is: name.includes('__rlock__') ? 'read' : 'kazoo-lock', key: sortKey(name, 'lock__'), sequence };
 }

@@ -57,11 +57,15 @@ export interface Content {
   readonly sessionId: string | undefined;
   readonly host: string | undefined;
   readonly pid: number | undefined;
-  /** The owner's data as text, or in hexadecimal after `0x`. Cut if it is long. */
-  readonly data: string;
+  /**
+   * The owner's data as text, or in hexadecimal after `0x`. Cut if it is long. Undefined if a mark had replaced it before
+   * the first read.
+   */
+  readonly data: string | undefined;
   /** The length of the owner's data, in bytes. */
-  readonly dataBytes: number;
-  readonly isIdle: boolean;
+  readonly dataBytes: number | undefined;
+  /** Undefined as `data` is. */
+  readonly isIdle: boolean | undefined;
   /** The request that another client has written over the owner's data. */
   readonly mark: Mark | undefined;
   /** By the servers' clock. */
@@ -75,15 +79,16 @@ function contentOf(path: string, data: Buffer, stat: Stat, before: Content | und
   const mark = stat.mzxid > stat.czxid ? markIn(data) : undefined;
   // A mark replaces the owner's data, so the data that were seen before are still shown.
   if (mark !== undefined && before?.czxid === stat.czxid) return { ...before, mark };
-  const isIdle = hasMarkedUuid(path.slice(path.lastIndexOf('/') + 1)) && isMarkedIdle(data);
+  const mayBeIdle = hasMarkedUuid(path.slice(path.lastIndexOf('/') + 1));
+  const isIdle = mayBeIdle && isMarkedIdle(data);
   const own = isIdle ? withoutMark(data) : data;
   return {
     czxid: stat.czxid,
     sessionId: stat.ephemeralOwner === 0n ? undefined : sessionName(stat.ephemeralOwner),
     ...seenIn(path, { data: own, stat }).said,
-    data: mark === undefined ? textOf(own) : '',
-    dataBytes: mark === undefined ? own.length : 0,
-    isIdle,
+    ...(mark === undefined
+      ? { data: textOf(own), dataBytes: own.length, isIdle }
+      : { data: undefined, dataBytes: undefined, isIdle: mayBeIdle ? undefined : false }),
     mark,
     createdAtMs: stat.createdAtMs,
   };
@@ -101,4 +106,6 @@ export interface Unreadable {
   readonly error: unknown;
   /** The time of the first refusal, by the clock of this process, in milliseconds since 1970. */
   readonly sinceMs: number;
+  /** The number of looks at the znode since then, if the refusal was no `NO_AUTH`. */
+  looks: number;
 }

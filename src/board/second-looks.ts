@@ -4,14 +4,17 @@ import type { Unreadable } from './participant-znode.js';
 
 /**
  * The looks at znodes of which no event may come. Servers send no event when the rights on a znode change, and none of a
- * znode that this client may not read (CVE-2024-23944).
+ * znode that this client may not read (CVE-2024-23944). No event comes either when the reason of another refusal is gone.
  *
- * A znode that may not be read is due each second, and every other znode each minute. At most fifty znodes of each kind
- * are due in one second, so on a big board this takes longer.
+ * A znode that may not be read is due each second, and every other znode each minute. After another refusal, such as an
+ * answer that is too long, the pauses grow from a second to a minute, because the question may be expensive. At most fifty
+ * znodes of each kind are due in one second, so on a big board this takes longer.
  */
 export class SecondLooks {
   readonly #clock: Clock;
   readonly #hidden: Round;
+  readonly #refused: Round;
+  #calls = 0;
   readonly #others: Round;
   #cancel: CancelTimer | undefined;
 
@@ -19,9 +22,9 @@ export class SecondLooks {
     const { unreadable } = znodes;
     this.#clock = clock;
     this.#hidden = new Round(function* () {
-      // Other refusals, such as an answer that is too long, cost much and stay.
       for (const [path, { error }] of unreadable) if (isZooKeeperError(error, 'NO_AUTH')) yield path;
     }, 1);
+    this.#refused = new Round(() => this.#dueOf(unreadable), 1);
     this.#others = new Round(function* () {
       for (const path of znodes.paths()) if (!unreadable.has(path)) yield path;
     }, 60);
@@ -31,13 +34,24 @@ export class SecondLooks {
     this.stop();
     this.#cancel = this.#clock.after(pauseMs, () => {
       this.start(look);
-      for (const path of [...this.#hidden.next(), ...this.#others.next()]) look(path);
+      for (const path of [...this.#hidden.next(), ...this.#refused.next(), ...this.#others.next()]) look(path);
     });
   }
 
   stop(): void {
     this.#cancel?.();
     this.#cancel = undefined;
+  }
+
+  /** Each look doubles the pause, also one that has no answer yet, so that slow answers do not pile up. */
+  *#dueOf(unreadable: ReadonlyMap<string, Unreadable>): Generator<string> {
+    this.#calls += 1;
+    for (const [path, refused] of unreadable) {
+      if (isZooKeeperError(refused.error, 'NO_AUTH')) continue;
+      if (this.#calls % 2 ** Math.min(refused.looks, mostDoublings) !== 0) continue;
+      refused.looks += 1;
+      yield path;
+    }
   }
 }
 
@@ -72,3 +86,6 @@ class Round {
 const pauseMs = 1_000;
 
 const mostAtOnce = 50;
+
+/** The longest pause is about a minute. */
+const mostDoublings = 6;

@@ -170,7 +170,7 @@ export class ZnodeTree implements TreeReader {
     if (!znode && !this.#directories.has(path) && path !== this.#root) return;
     const before = this.#unreadable.get(path);
     const sinceMs = before?.sinceMs ?? this.#host.clock.wall();
-    this.#unreadable.set(path, { error, sinceMs });
+    this.#unreadable.set(path, { error, sinceMs, looks: before?.looks ?? 0 });
     if (before) return;
     if (directory && znode) {
       znode.unreadableSince = sinceMs;

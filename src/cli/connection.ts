@@ -1,6 +1,7 @@
 import type { LockClientOptions } from '../client/client-options.js';
 import type { LockClient } from '../client/lock-client.js';
 import { printableLines } from '../support/printable.js';
+import { parseConnectString, type ConnectString } from '../zookeeper/connect-string.js';
 import type { Network } from '../zookeeper/network.js';
 import { credentialsOf } from './credentials.js';
 import { nonEmpty, type Io } from './io.js';
@@ -26,6 +27,7 @@ export const connectionOptions = {
   'connect-timeout': {
     kind: 'seconds',
     value: 'SECS',
+    minMs: 1,
     summary: 'how long to try to reach a server at the start; 15 by default',
   },
   'auth-file': {
@@ -62,8 +64,14 @@ export async function connect(
   meanwhile: Meanwhile = {},
 ): Promise<LockClient> {
   const { options } = args;
+  targetOf(args, io);
   const credentials = credentialsOf(options['auth-file'], io);
   const tls = tlsOf(args, io);
+  const hasAccount = credentials.auth.length > 0 || credentials.sasl !== undefined || tls?.().cert !== undefined;
+  if (more.acl === 'creator-only' && !hasAccount)
+    throw new UsageError(
+      'Expected --acl to be open, or creator-only with an account, got "creator-only": it means the accounts of --auth-file and of --tls-cert, and none is given',
+    );
   const [{ LockClient }, { systemSurroundings }] = await Promise.all([
     import('../client/lock-client.js'),
     import('../client/surroundings.js'),
@@ -83,7 +91,7 @@ export async function connect(
       isSlow(commandText(printableLines(message))),
     );
   } catch (error) {
-    // The client judges the connect string and the durations.
+    // The client judges what is left, such as credentials that its Node.js cannot use.
     if (error instanceof TypeError || error instanceof RangeError) throw new UsageError(commandErrorText(error));
     throw error;
   }
@@ -106,6 +114,16 @@ function withCall(meanwhile: () => void, network: Network): Network {
   };
 }
 
-export function serversOf(given: string | undefined, { env }: Io): string {
+/** @throws UsageError for a bad connect string */
+export function targetOf({ options }: Arguments<typeof connectionOptions>, io: Io): ConnectString {
+  try {
+    return parseConnectString(serversOf(options.servers, io));
+  } catch (error) {
+    const source = options.servers === undefined ? '$ZOOKEEPER_CONNECT' : '--servers';
+    throw new UsageError(commandErrorText(error).replace('Expected --servers', `Expected ${source}`));
+  }
+}
+
+function serversOf(given: string | undefined, { env }: Io): string {
   return given ?? nonEmpty(env['ZOOKEEPER_CONNECT']) ?? '127.0.0.1:2181';
 }

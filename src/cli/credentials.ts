@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { LockClientOptions } from '../client/client-options.js';
+import type { Credential } from '../zookeeper/connection-options.js';
 import { errorText } from '../support/error-text.js';
 import { nonEmpty, type Io } from './io.js';
 import { UsageError } from './usage-error.js';
@@ -11,15 +12,21 @@ import { UsageError } from './usage-error.js';
  * @param file the option `--auth-file`
  * @throws UsageError for credentials that cannot be read. The text is not shown: it may be a password
  */
-export function credentialsOf(file: string | undefined, { env }: Io): Pick<LockClientOptions, 'auth' | 'sasl'> {
+export function credentialsOf(
+  file: string | undefined,
+  { env }: Io,
+): Pick<LockClientOptions, 'sasl'> & { readonly auth: readonly Credential[] } {
   const from = file ?? nonEmpty(env['ZKLOCK_AUTH_FILE']);
-  const source = from ?? '$ZKLOCK_AUTH';
-  const text = from === undefined ? (env['ZKLOCK_AUTH'] ?? '') : contentsOf(from);
+  const option = file === undefined ? '$ZKLOCK_AUTH_FILE' : '--auth-file';
+  const source = from === undefined ? '$ZKLOCK_AUTH' : `${option} ${JSON.stringify(from)}`;
+  const text = from === undefined ? (env['ZKLOCK_AUTH'] ?? '') : contentsOf(from, option);
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
   const all = lines.map((line, index) => {
     const [, scheme = '', credentials = ''] = /^\s*([^:\s]+):(.+)$/.exec(line) ?? [];
     if (scheme === '')
       throw new UsageError(`Line ${index + 1} of ${source} is not SCHEME:CREDENTIALS, such as digest:user:secret`);
+    if (scheme === 'digest' && !/^[^:]+:/.test(credentials))
+      throw new UsageError(`Line ${index + 1} of ${source} is not digest:USER:PASSWORD`);
     return { scheme, credentials };
   });
   const [account, another] = all.filter(isSasl);
@@ -41,10 +48,12 @@ function saslOf(credentials: string, source: string): NonNullable<LockClientOpti
   return { mechanism: 'DIGEST-MD5', username, password };
 }
 
-function contentsOf(file: string): string {
+function contentsOf(file: string, option: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`The file of credentials cannot be read: ${errorText(error)}`);
+    throw new UsageError(
+      `The file of credentials cannot be read: expected ${option} to be a file, got ${JSON.stringify(file)}: ${errorText(error)}`,
+    );
   }
 }

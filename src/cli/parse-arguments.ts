@@ -22,6 +22,9 @@ export function parseArguments(verb: Verb, words: readonly string[]): Arguments 
   checkOperands(verb, operands);
   return {
     options,
+    written: Object.fromEntries(
+      tokens.flatMap((token) => (token.kind === 'option' ? [[token.name, writtenAs(token)]] : [])),
+    ),
     operands,
     command: verb.command === undefined ? [] : after,
   };
@@ -47,6 +50,10 @@ interface GivenOption {
   readonly value?: string | undefined;
   /** True if the value was written into the same word, as in `--wait=5`. */
   readonly inlineValue?: boolean | undefined;
+}
+
+function writtenAs({ rawName, value }: GivenOption): string {
+  return value === undefined ? rawName : `${rawName} ${JSON.stringify(value)}`;
 }
 
 function checkOption(verb: Verb, { name, rawName, value, inlineValue }: GivenOption): void {

@@ -60,7 +60,11 @@ function withHolder(
     const isOwned = holder?.isOwned !== false;
     const done = znode === undefined || !isOwned ? 'free' : await act(client, znode).catch(unlessGone);
     const phantom = done === 'released' && znode !== undefined ? await phantomAt(client, znode) : undefined;
-    const why = !holder ? strangersAt(board, path) : isOwned ? phantom : unownedText(holder.path);
+    const why = !holder
+      ? strangersAt(board, path)
+      : isOwned
+        ? phantom
+        : unownedText(holder.path, client.host.report.onServers(holder.path));
     if (why !== undefined) {
       if (args.options.json) io.stdout.write(`${printableJson({ path, znode, done: 'nothing' })}\n`);
       io.stderr.write(`nothing to release: ${printable(why)}\n`);

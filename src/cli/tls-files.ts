@@ -45,26 +45,42 @@ export const tlsOptions = {
  * @throws UsageError if a file cannot be read or used
  */
 export function tlsOf({ options }: Arguments<typeof tlsOptions>, { env }: Io): TlsSource | undefined {
-  const files = {
-    ca: options['tls-ca'] ?? nonEmpty(env['ZKLOCK_TLS_CA']),
-    cert: options['tls-cert'] ?? nonEmpty(env['ZKLOCK_TLS_CERT']),
-    key: options['tls-key'] ?? nonEmpty(env['ZKLOCK_TLS_KEY']),
+  const given = (option: keyof typeof tlsOptions & `tls-${string}`): GivenText | undefined => {
+    const variable = `ZKLOCK_${option.replace('-', '_').toUpperCase()}`;
+    const [value, from] = [options[option], nonEmpty(env[variable])];
+    if (value !== undefined) return { text: value, source: `--${option}` };
+    return from === undefined ? undefined : { text: from, source: `$${variable}` };
   };
-  const texts = {
-    servername: options['tls-servername'] ?? nonEmpty(env['ZKLOCK_TLS_SERVERNAME']),
-    passphrase: nonEmpty(env['ZKLOCK_TLS_PASSPHRASE']),
-  };
+  const files = { ca: given('tls-ca'), cert: given('tls-cert'), key: given('tls-key') };
+  const servername = given('tls-servername');
   const isAsked = options.tls || isOn(env['ZKLOCK_TLS']);
-  if (!isAsked && ![...Object.values(files), texts.servername].some((each) => each !== undefined)) return undefined;
-  if (isIP(texts.servername ?? '') !== 0)
+  if (!isAsked && ![...Object.values(files), servername].some((each) => each !== undefined)) return undefined;
+  if (servername) expectHostName(servername);
+  const alone = files.cert ?? files.key;
+  if (alone && !(files.cert && files.key))
     throw new UsageError(
-      `Expected --tls-servername to be a host name, got ${JSON.stringify(texts.servername)}: an address is checked without it`,
+      `--tls-cert and --tls-key belong together: give both, or the same file twice if it has both. Got ${shown(alone)} alone`,
     );
-  if ((files.cert === undefined) !== (files.key === undefined))
-    throw new UsageError('--tls-cert and --tls-key belong together: give both, or the same file twice if it has both');
-  const read = (): ConnectionOptions => given({ ...texts, ...contentsOf(files) });
-  expectUsable(read());
+  const passphrase = nonEmpty(env['ZKLOCK_TLS_PASSPHRASE']);
+  const read = (): ConnectionOptions => known({ servername: servername?.text, passphrase, ...contentsOf(files) });
+  expectUsable(read(), files);
   return read;
+}
+
+/** The value of an option, and the option or the variable that it comes from. */
+interface GivenText {
+  readonly text: string;
+  readonly source: string;
+}
+
+function shown({ text, source }: GivenText): string {
+  return `${source} ${JSON.stringify(text)}`;
+}
+
+function expectHostName({ text, source }: GivenText): void {
+  const got = `Expected ${source} to be a host name, got ${JSON.stringify(text)}`;
+  if (isIP(text) !== 0) throw new UsageError(`${got}: an address is checked without it`);
+  if (!/^[\p{L}\p{M}\p{N}._-]+$/u.test(text)) throw new UsageError(got);
 }
 
 function isOn(value: string | undefined): boolean {
@@ -74,34 +90,38 @@ function isOn(value: string | undefined): boolean {
   return text === '1';
 }
 
-type Files = Readonly<Record<'ca' | 'cert' | 'key', string | undefined>>;
+type Files = Readonly<Record<'ca' | 'cert' | 'key', GivenText | undefined>>;
 
 function contentsOf(files: Files): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(files).map(([name, file]) => [name, file === undefined ? undefined : pemOf(`--tls-${name}`, file)]),
-  );
+  return Object.fromEntries(Object.entries(files).map(([name, file]) => [name, file && pemOf(file)]));
 }
 
-function pemOf(option: string, file: string): string {
+function pemOf({ text: file, source }: GivenText): string {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`The file of ${option} cannot be read: ${errorText(error)}`);
+    throw new UsageError(
+      `The file of ${source} cannot be read: expected a file in PEM, got ${JSON.stringify(file)}: ${errorText(error)}`,
+    );
   }
-  if (!text.includes('-----BEGIN')) throw new UsageError(`The file of ${option} is not PEM: ${JSON.stringify(file)}`);
+  if (!text.includes('-----BEGIN')) throw new UsageError(`The file of ${source} is not PEM: ${JSON.stringify(file)}`);
   return text;
 }
 
 /** A wrong key or passphrase is a mistake of the command line, and no failure of the servers. */
-function expectUsable(options: ConnectionOptions): void {
+function expectUsable(options: ConnectionOptions, files: Files): void {
   try {
     createSecureContext(options);
   } catch (error) {
-    throw new UsageError(`The files of --tls-ca, --tls-cert and --tls-key cannot be used: ${errorText(error)}`);
+    const all = Object.values(files).filter((file) => file !== undefined);
+    const secret = options.passphrase === undefined ? '' : ', decrypted by $ZKLOCK_TLS_PASSPHRASE,';
+    throw new UsageError(
+      `Expected a certificate with its key, and authorities, in PEM. ${all.map(shown).join(', ')}${secret} cannot be used: ${errorText(error)}`,
+    );
   }
 }
 
-function given(options: Record<string, string | undefined>): ConnectionOptions {
+function known(options: Record<string, string | undefined>): ConnectionOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

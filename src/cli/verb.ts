@@ -45,6 +45,8 @@ export interface Operand {
 /** The command line of a verb, checked. */
 export interface Arguments<Known extends Options = Options> {
   readonly options: { readonly [Name in keyof Known]: OptionValue<Known[Name]> };
+  /** The options that were given, as they were written, such as `-w 5`. */
+  readonly written: { readonly [Name in keyof Known]?: string };
   /** In the order of the description. An optional operand may be missing. */
   readonly operands: readonly string[];
   /** The words after `--`, for a verb that has `command`. */

@@ -135,7 +135,8 @@ class PhantomSeeker {
     place.owner = 'known';
     const { report } = place.tools;
     if (stat.ephemeralOwner !== 0n || !this.#told.isNew(path)) return;
-    report.warn(`A lock is waited for that nobody can release: ${unownedText(report.onServers(path))}`, undefined);
+    const onServers = report.onServers(path);
+    report.warn(`A lock is waited for that nobody can release: ${unownedText(onServers, onServers)}`, undefined);
   }
 
   #found({ is, path }: Found): void {

@@ -7,6 +7,7 @@ import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../zookeeper/zooke
 import { dataOf, markIn, type Mark } from '../internals/mark.js';
 import type { Deadline } from '../support/deadline.js';
 import { RecentData } from '../internals/recent-data.js';
+import { unownedAdvice } from '../internals/unowned.js';
 import { shownData } from '../internals/shown-data.js';
 import { reached } from '../support/reached.js';
 
@@ -37,7 +38,10 @@ export class MarkedNode {
     if (ephemeralOwner === 0n)
       throw new InvalidPathError(
         this.#path,
-        'no session owns this znode, so no process can release it. Pass the path of a participant, such as (await mutex.participants())[0].path',
+        // The name of a participant ends in a number. `participants()` may have given this path.
+        /\d{9}$/.test(this.#path)
+          ? `no session owns this znode, so no process can release it, and it never goes by itself. ${unownedAdvice(this.#host.report.onServers(this.#path))}`
+          : 'no session owns this znode, so no process can release it. Pass the path of a participant, such as (await mutex.participants())[0].path',
       );
     return this.#write(deadline);
   }

@@ -111,7 +111,11 @@ export function relayMs(timeoutMs: number, tickTimeMs: number): number {
 
 type Answer = Extract<ClockEvent, { is: 'answered' }>;
 
-/** Uses the answer as V. */
+/**
+ * Uses the answer as V. The same time as that of W's answer is late enough. The heartbeat sends its sync in the handler of
+ * that answer, where a clock may not have moved. And a request that was sent right before the handler ran reaches the
+ * server after W's commit as well, because W's answer needed time to arrive.
+ */
 function verified(proof: SessionProof, { sentAt }: Answer): SessionProof {
   if (proof.relayed === undefined || sentAt < proof.relayed.at) return proof;
   return { ...proof, provenAt: Math.max(proof.provenAt, proof.relayed.sentAt), relayed: undefined };

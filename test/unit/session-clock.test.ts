@@ -16,6 +16,23 @@ const proven = (...events: ClockEvent[]): number =>
   events.reduce((proof, event) => learn(proof, event), unproven).provenAt;
 
 // With a timeout of 12 s, the relay time is 4 s.
+/** A write at 1,000, and W behind it: only the request V is missing. */
+const withoutV = [granted(0), answered('write', 1_000, 1_010), answered('write', 6_000, 6_010)];
+
+describe('the request behind W', () => {
+  const provenBy = (sentAt: number): number =>
+    [...withoutV, answered('sync', sentAt, sentAt + 10)].reduce((proof, event) => learn(proof, event), unproven)
+      .provenAt;
+
+  it('proves when it is sent at the time of W’s answer, as the sync of a heartbeat is', () => {
+    expect(provenBy(6_010)).to.equal(1_000);
+  });
+
+  it('proves nothing when it was sent before', () => {
+    expect(provenBy(6_009.9)).to.equal(0);
+  });
+});
+
 describe('the session clock', () => {
   it('gives no time before a server has granted a session', () => {
     expect(deadlineOf(unproven)).to.equal(-Infinity);

@@ -3,6 +3,27 @@ import { tests } from '../named-tests.mjs';
 /** The command line: a command that runs without its lock, or that nobody ends. */
 export const mutants = [
   {
+    name: 'zklock check connects before it reads the credentials',
+    file: 'src/cli/check/run-checks.ts',
+    find: "credentialsOf(args.options['auth-file'], io); // before the first connection",
+    replace: '',
+    tests: tests('unit/cli/bad-values', 'check ZKLOCK_AUTH'),
+  },
+  {
+    name: 'zklock console connects before it tries its port',
+    file: 'src/cli/observe/serve-console.ts',
+    find: 'await tryToListen(host, port).catch((error: unknown) => refusePort(error, host, port));',
+    replace: '',
+    tests: tests('unit/cli/bad-values', 'console --host'),
+  },
+  {
+    name: 'zklock run connects before it judges the grace',
+    file: 'src/cli/run/plan.ts',
+    find: "checkGrace(options.grace, options['session-timeout'] ?? defaultSessionTimeoutMs);",
+    replace: '',
+    tests: tests('unit/cli/bad-values', 'run --grace 30'),
+  },
+  {
     name: 'a command gets TERM only when the lock is lost',
     file: 'src/cli/run/hold-guard.ts',
     find: 'return remainingMs - this.#times.graceMs - this.#times.marginMs;',

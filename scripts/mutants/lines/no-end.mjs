@@ -459,9 +459,23 @@ export const mutants = [
   {
     name: 'zklock release says nothing of a znode that no session owns',
     file: 'src/cli/take-from-holder.ts',
-    find: ': isOwned ? phantom : unownedText(holder.path);',
-    replace: ': phantom;',
+    find: ': unownedText(holder.path, client.host.report.onServers(holder.path))',
+    replace: ': phantom',
     tests: tests('behaviour/field/unowned', 'by every verb with the same words'),
+  },
+  {
+    name: 'the command against a znode that no session owns lacks the chroot',
+    file: 'src/cli/take-from-holder.ts',
+    find: 'client.host.report.onServers(holder.path)',
+    replace: 'holder.path',
+    tests: tests('behaviour/field/unowned', 'is named with the chroot'),
+  },
+  {
+    name: 'revoke of a znode that no session owns recommends the path that it got',
+    file: 'src/revocation/marked-node.ts',
+    find: '/\\d{9}$/.test(this.#path)',
+    replace: "this.#path === ''",
+    tests: tests('behaviour/field/unowned', 'and what removes it'),
   },
   {
     name: 'the path of a znode that no session owns is taken for a free lock',

@@ -1,14 +1,14 @@
 import type { LockClient } from '../../client/lock-client.js';
-import { describeHosts, parseConnectString } from '../../zookeeper/connect-string.js';
+import { describeHosts } from '../../zookeeper/connect-string.js';
 import { validatePath } from '../../zookeeper/path.js';
 import { unknownRequestIn } from '../../zookeeper/unknown-request-error.js';
-import { connect, serversOf, type connectionOptions, type jsonOption } from '../connection.js';
+import { connect, targetOf, type connectionOptions, type jsonOption } from '../connection.js';
+import { credentialsOf } from '../credentials.js';
 import { exitCodes } from '../exit-code.js';
 import { exitCodeOf } from '../failure.js';
 import type { Io } from '../io.js';
 import { commandErrorText } from '../own-words.js';
 import { tlsOf } from '../tls-files.js';
-import { UsageError } from '../usage-error.js';
 import type { Arguments } from '../verb.js';
 import { printable } from '../../support/printable.js';
 import { ClientChecks } from './client-facts.js';
@@ -23,19 +23,12 @@ export async function runChecks(args: CheckArguments, io: Io): Promise<number> {
   const [path = '/'] = args.operands;
   validatePath(path);
   const { hosts } = targetOf(args, io);
+  credentialsOf(args.options['auth-file'], io); // before the first connection
   const how = { tls: tlsOf(args, io), timeoutMs: wordLimitMs };
   const facts = Promise.all(hosts.map((host) => serverFacts(host, how)));
   const findings = [...judgeServers(await facts), ...(await clientFindings(args, path, io))];
   print(findings, args.options.json, io);
   return exitCodeFor(findings);
-}
-
-function targetOf({ options }: CheckArguments, io: Io): ReturnType<typeof parseConnectString> {
-  try {
-    return parseConnectString(serversOf(options.servers, io));
-  } catch (error) {
-    throw new UsageError(commandErrorText(error));
-  }
 }
 
 async function clientFindings(args: CheckArguments, path: string, io: Io): Promise<Finding[]> {

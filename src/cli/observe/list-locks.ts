@@ -34,13 +34,14 @@ export function showStatus(args: ListArguments, io: Io): Promise<number> {
   const path = lockPath(args.operands[0]);
   return unlessUnanswered(io, async () => {
     await using open = await openBoard(args, path, io);
-    const { board } = open;
+    const { board, client } = open;
     const view = board.locks.get(path);
     const lock = view ? lockJson(view) : undefined;
     const isFree = !lock && board.unreadable.size === 0;
     const empty = emptyLock(board, path);
     if (args.options.json && (lock || isFree)) io.stdout.write(`${printableJson(lock ?? empty, 2)}\n`);
-    else if (lock) io.stdout.write(statusText(lock, Date.now()));
+    else if (lock)
+      io.stdout.write(statusText(lock, { nowMs: Date.now(), onServers: (path) => client.host.report.onServers(path) }));
     else if (isFree)
       io.stdout.write(
         `${printable(path)}: ${empty.state}, 0 waiting${empty.state === 'free' ? '' : othersText(empty.otherCount)}\n`,

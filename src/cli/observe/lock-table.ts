@@ -55,13 +55,21 @@ export function tableText(rows: readonly LockRow[]): string {
     .join('');
 }
 
+/** `onServers` adds the chroot to a path. */
+export interface StatusContext {
+  readonly nowMs: number;
+  readonly onServers: (path: string) => string;
+}
+
 /** Everything about one lock. */
-export function statusText(lock: LockJson, nowMs: number): string {
+export function statusText(lock: LockJson, { nowMs, onServers }: StatusContext): string {
   const lines = [
     `${printable(lock.path)}: ${lock.kind}, ${stateText(lock, nowMs)}, ${lock.waiterCount} waiting${othersText(lock.otherCount)}`,
   ];
-  for (const holder of lock.holders) lines.push(...participantLines('holder', holder, nowMs));
-  for (const waiter of lock.waiters) lines.push(...participantLines(`waiter ${waiter.position}`, waiter, nowMs));
+  const add = (title: string, one: ParticipantJson): void =>
+    void lines.push(...participantLines(title, one, { nowMs, onServers }));
+  for (const holder of lock.holders) add('holder', holder);
+  for (const waiter of lock.waiters) add(`waiter ${waiter.position}`, waiter);
   return `${lines.join('\n')}\n`;
 }
 
@@ -79,7 +87,7 @@ export function eventText({ at, path, type, from, to, duringOutage }: EventJson)
 /** The owner of a znode, as short as possible. */
 export function whoText({ host, pid, sessionId, data, unreadableSince }: Omit<ActorJson, 'path'>): string {
   if (unreadableSince !== null && sessionId === null) return 'not readable';
-  const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
+  const known = host === null ? (data ?? '') : pid === null ? host : `${host} pid ${pid}`;
   const session = sessionId === null ? ['owned by no session'] : known === '' ? [`session ${sessionId}`] : [];
   return printable([...(known === '' ? [] : [known]), ...session].join(', '));
 }
@@ -102,7 +110,7 @@ function actorText(actor: ActorJson): string {
   return actor.sessionId === null ? whoText(actor) : `${whoText(actor)} [${actor.sessionId}]`;
 }
 
-function participantLines(title: string, one: ParticipantJson, nowMs: number): string[] {
+function participantLines(title: string, one: ParticipantJson, { nowMs, onServers }: StatusContext): string[] {
   const said = [
     whoText(one),
     one.role ?? '',
@@ -115,10 +123,10 @@ function participantLines(title: string, one: ParticipantJson, nowMs: number): s
     one.queuedAt === null
       ? []
       : [
-          `session  ${one.sessionId ?? `none, so it never goes by itself. ${printable(unownedAdvice(one.path))}`}`,
+          `session  ${one.sessionId ?? `none, so it never goes by itself. ${printable(unownedAdvice(onServers(one.path)))}`}`,
           `queued   ${one.queuedAt} (${ageText(nowMs - Date.parse(one.queuedAt))} ago)`,
           ...held,
-          `data     ${printable(one.data) || '(none)'}`,
+          `data     ${one.data === null ? 'not known: the request to release has replaced it' : printable(one.data) || '(none)'}`,
         ];
   const hidden = one.unreadableSince === null ? [] : [`read     ${unreadableFor(one.unreadableSince, nowMs)}`];
   const rows = [`znode    ${printable(one.path)}`, ...read, ...hidden];

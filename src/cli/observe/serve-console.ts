@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, isIP } from 'node:net';
 import { ConsoleServer } from '../../console/console-server.js';
 import { isLoopback } from '../../console/request-guard.js';
 import type { connectionOptions } from '../connection.js';
@@ -21,9 +23,8 @@ type ConsoleArguments = Arguments<
 export function serveConsole(args: ConsoleArguments, io: Io): Promise<number> {
   const [root = '/'] = args.operands;
   const { host = '127.0.0.1', port = 8_080, 'allow-revoke': allowRevoke } = args.options;
-  // Node.js would listen on every address.
-  if (host === '') throw new UsageError('Expected --host to be an address of this machine, got ""');
   return unlessUnanswered(io, async () => {
+    await tryToListen(host, port).catch((error: unknown) => refusePort(error, host, port));
     await using open = await openBoard(args, root, io);
     await using server = await ConsoleServer.start({ ...open, host, port, allowRevoke }).catch((error: unknown) =>
       refusePort(error, host, port),
@@ -33,6 +34,17 @@ export function serveConsole(args: ConsoleArguments, io: Io): Promise<number> {
     io.stdout.write(`${server.url} shows the locks below ${printable(root)}\n`);
     return await untilSignal(io);
   });
+}
+
+/** Opens the port for a moment, so that a bad one is refused before anything is sent to a server. */
+async function tryToListen(host: string, port: number): Promise<void> {
+  // Node.js would listen on every address, or ask a name server for what looks like an address.
+  if (host === '' || (/^[\d.]+$/.test(host) && isIP(host) === 0))
+    throw new UsageError(`Expected --host to be an address of this machine, got ${JSON.stringify(host)}`);
+  const server = createServer().listen(port, host);
+  await once(server, 'listening');
+  server.close();
+  await once(server, 'close');
 }
 
 function untilSignal(io: Io): Promise<number> {
@@ -49,7 +61,7 @@ function untilSignal(io: Io): Promise<number> {
 function refusePort(error: unknown, host: string, port: number): never {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') throw new UsageError(`Port ${port} of ${host} is in use: give another with --port`);
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     throw new UsageError(`${host} is no address of this machine: give another with --host`);
   if (code === 'EACCES') throw new UsageError(`Port ${port} needs more rights: give another with --port`);
   throw error;

@@ -22,16 +22,24 @@ export interface EndTimes {
  * @throws UsageError if the grace does not fit
  */
 export function endTimes(graceMs: number | undefined, timeoutMs: number): EndTimes {
+  checkGrace(graceMs, timeoutMs);
+  return {
+    graceMs: graceMs ?? timeoutMs * defaultPart,
+    marginMs: Math.min(longestMarginMs, Math.max(timeoutMs / 40, Math.min(shortestMarginMs, timeoutMs / 16))),
+  };
+}
+
+/**
+ * @param timeoutMs the session timeout to ask the servers for, and later the one that they have granted
+ * @throws UsageError if the grace does not fit
+ */
+export function checkGrace(graceMs: number | undefined, timeoutMs: number): void {
   const longestMs = timeoutMs * longestPart;
   if (graceMs !== undefined && graceMs > longestMs)
     throw new UsageError(
       `--grace ${graceMs / 1_000} does not fit in the session timeout of ${timeoutMs / 1_000} s: at most ${longestMs / 1_000} fits. ` +
         `For ${graceMs / 1_000} give --session-timeout ${Math.ceil(graceMs / longestPart / 1_000)}, if the servers’ maxSessionTimeout allows it`,
     );
-  return {
-    graceMs: graceMs ?? timeoutMs * defaultPart,
-    marginMs: Math.min(longestMarginMs, Math.max(timeoutMs / 40, Math.min(shortestMarginMs, timeoutMs / 16))),
-  };
 }
 
 const shortestMarginMs = 100;

@@ -37,7 +37,7 @@ function participant(one, lock, model) {
   if (one.queuedAt !== null)
     facts.append(since('in the queue', one.queuedAt, ''), fact('session', one.sessionId ?? unowned));
   // The data of a known process say only which one it is.
-  if (one.pid === null && one.data !== '') facts.append(fact('data', shown(one.data)));
+  if (one.pid === null && one.data) facts.append(fact('data', shown(one.data)));
   facts.append(fact('znode', shown(one.path), 'znode'));
   item.append(facts);
   // Nobody can release a znode that no session owns.

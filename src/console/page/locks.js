@@ -180,7 +180,7 @@ function fill(row, lock, model, now) {
       cells.state.append(element('span', 'badge asked', 'asked to release'));
     const more = lock.holderCount > 1 ? ` +${lock.holderCount - 1}` : '';
     cells.holder.replaceChildren(...(first ? [element('span', 'who', `${whoText(first)}${more}`)] : ['–']));
-    if (first && first.host !== null && first.pid === null && first.data !== first.host && first.data !== '')
+    if (first && first.host !== null && first.pid === null && first.data !== first.host && first.data)
       cells.holder.append(element('span', 'data', shown(first.data)));
     setText(cells.waiters, String(lock.waiterCount));
     cells.waiters.classList.toggle('some', lock.waiterCount > 0);

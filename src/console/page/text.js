@@ -12,7 +12,7 @@ export function ageText(ms) {
 /** The owner of a znode, as short as possible. */
 export function whoText({ host, pid, sessionId, data, unreadableSince }) {
   if (unreadableSince !== null && sessionId === null) return 'not readable';
-  const known = host === null ? data : pid === null ? host : `${host} pid ${pid}`;
+  const known = host === null ? (data ?? '') : pid === null ? host : `${host} pid ${pid}`;
   const session = sessionId === null ? ['owned by no session'] : known === '' ? [`session ${sessionId}`] : [];
   return shown([...(known === '' ? [] : [known]), ...session].join(', '));
 }

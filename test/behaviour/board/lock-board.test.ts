@@ -10,6 +10,7 @@ import { createEphemeral, createPersistent, createSequential, openAcl } from '..
 import { once } from '../../../lab/proxy/frame-matches.ts';
 import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
+import { queueReaches } from '../../../lab/queue.ts';
 import { setData } from '../../../lab/semaphores.ts';
 import { until } from '../../../lab/until.ts';
 import { setAcl } from '../operator/acl.ts';
@@ -235,6 +236,71 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       expect(shown.lock(`${lab.path}/kazoo`)).to.include({ kind: 'mutex', waiterCount: 1 });
       expect(shown.queue(`${lab.path}/latch`)?.holders).to.deep.equal([`${lab.path}/latch/latch-0000000003`]);
       expect(shown.lock(`${lab.path}/latch`)?.kind).to.equal('election');
+    });
+
+    const id = '_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-';
+    for (const name of ['latch-', '__WRIT__', '__READ__', 'lock-+05x01-', 'lease-', `${'0'.repeat(32)}__rlock__`])
+      for (const create of [createEphemeral, createPersistent])
+        it(`shows a mutex, its holder and its waiter, beside ${name}… of ${create === createEphemeral ? 'another session' : 'no session'}`, async () => {
+          const hold = await lab.theirs.acquire();
+          const waiting = lab.mutex.acquire();
+          await queueReaches(lab.theirs, 2);
+          const stray = `${lab.path}/${name.startsWith('0') ? '' : id}${name}0000000000`;
+          const kindAndQueue = (): unknown => {
+            const { kind, otherCount, holders, waiterCount } = shown.lock(lab.path) ?? {};
+            return [kind, otherCount, holders?.map(({ path }) => path), waiterCount];
+          };
+          await open();
+          await lab.other.session.request(
+            create === createEphemeral
+              ? createEphemeral(stray, Buffer.from('kazoo'), openAcl)
+              : createPersistent(stray, openAcl),
+          );
+          await shown.shows(() => shown.lock(lab.path)?.otherCount === 1);
+          expect(kindAndQueue()).to.deep.equal(['mutex', 1, [hold.path], 1]);
+          const first = shown;
+          await open();
+          expect(kindAndQueue()).to.deep.equal(['mutex', 1, [hold.path], 1]);
+          first[Symbol.dispose]();
+          await hold.release();
+          const next = await waiting;
+          await shown.shows(() => shown.queue(lab.path)?.holders[0] === next.path);
+          expect(kindAndQueue()).to.deep.equal(['mutex', 1, [next.path], 0]);
+          await next.release();
+          await lab.observer.remove(stray);
+        });
+
+    it('shows a mutex beside an older latch-…, which no session owns, when the queue is free, too', async () => {
+      for (const path of [lab.path.slice(0, lab.path.lastIndexOf('/')), lab.path, `${lab.path}/latch-0000000000`])
+        await lab.other.session.request(createPersistent(path, openAcl));
+      const hold = await lab.other.session.request(
+        createEphemeral(`${lab.path}/lock-0000000001`, bytes('kazoo'), openAcl),
+      );
+      await open();
+      const stateAndQueue = (): unknown => [shown.lock(lab.path)?.state, shown.queue(lab.path)?.holders];
+      expect(shown.lock(lab.path)?.kind).to.equal('mutex');
+      expect(stateAndQueue()).to.deep.equal(['held', [hold.value]]);
+      await lab.observer.remove(hold.value);
+      await shown.shows(() => shown.lock(lab.path)?.state !== 'held');
+      expect(shown.lock(lab.path)?.kind).to.equal('mutex');
+      expect(stateAndQueue()).to.deep.equal(['unknown', []]);
+      await lab.observer.remove(`${lab.path}/latch-0000000000`);
+    });
+
+    it('shows an election beside the znode of a mutex, and a semaphore beside that of an election', async () => {
+      const { session } = lab.other;
+      for (const path of [lab.path.slice(0, lab.path.lastIndexOf('/')), lab.path, `${lab.path}/latch`])
+        await session.request(createPersistent(path, openAcl));
+      const [leader, stray] = [`${lab.path}/latch/latch-0000000005`, `${lab.path}/latch/lock-0000000004`];
+      for (const path of [leader, stray]) await session.request(createEphemeral(path, Buffer.from('kazoo'), openAcl));
+      const semaphore = new InterProcessSemaphore(lab.other, `${lab.path}/semaphore`, { maxLeases: 1 });
+      const permit = await semaphore.acquire();
+      await session.request(createEphemeral(`${lab.path}/semaphore/leases/latch-0000000000`, bytes('kazoo'), openAcl));
+      await open();
+      expect(shown.lock(`${lab.path}/latch`)).to.include({ kind: 'election', otherCount: 1 });
+      expect(shown.queue(`${lab.path}/latch`)?.holders).to.deep.equal([leader]);
+      expect(shown.lock(`${lab.path}/semaphore`)).to.include({ kind: 'semaphore', holderCount: 1, otherCount: 1 });
+      await permit.release();
     });
 
     it('shows hostile data as text, and cuts long data', async () => {

@@ -4,12 +4,15 @@ import {
   createPersistent,
   openAcl,
   remove,
+  setData,
   type Operation,
 } from '../../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { WatchedBoard } from '../board/board-of.ts';
+
+const systemError = -1;
 
 describe('the board of all locks asks', () => {
   const lab = labOfEachTest('cost', { server: 'own', proxy: true });
@@ -84,6 +87,38 @@ describe('the board of all locks asks', () => {
     const asked = lab.proxy.frames.filter((frame) => sent('getChildren2')(frame) || sent('getData')(frame));
     expect(asked.length).to.be.within(290, 360);
   });
+
+  for (const [what, op] of [
+    ['list', 'getChildren2'],
+    ['data', 'getData'],
+  ] as const)
+    it(`again for ${what} that a server could not show, with pauses that double up to a minute`, async () => {
+      const [path] = await manyLocks(3);
+      const participant = `${path ?? ''}/lock-0000000000`;
+      const refused = op === 'getData' ? participant : path;
+      const isAnswer = (frame: Frame): boolean => answered(op)(frame) && frame.path === refused;
+      const remove = lab.proxy.on((frame) => {
+        if (!isAnswer(frame)) return undefined;
+        const replaceWith = Buffer.alloc(20);
+        replaceWith.writeInt32BE(16);
+        frame.body.copy(replaceWith, 4, 0, 12);
+        replaceWith.writeInt32BE(systemError, 16);
+        return { replaceWith };
+      });
+      if (op === 'getData') await ask(setData(participant, Buffer.from('changed')));
+      else await join(`${path ?? ''}/lock-`, 1);
+      await shown.shows(() => shown.board.unreadable.has(refused ?? ''));
+      const asked = (): number => lab.proxy.frames.filter(isAnswer).length;
+      await lab.sleep(61_000);
+      // The looks come after 1, 2, 4, … seconds. A look at a participant and one at its lock may come beside them.
+      expect(asked()).to.be.within(5, 9);
+      const before = asked();
+      await lab.sleep(300_000);
+      expect(asked() - before).to.be.within(3, 8);
+      remove();
+      await shown.shows(() => shown.board.unreadable.size === 0);
+      expect(shown.lock(path ?? '')).to.include({ state: 'held', unreadableSince: null });
+    }).timeout(900_000);
 
   it('and handles an answer before an event that arrives with it in one packet', async () => {
     const [locks, leases] = [`${lab.path}/locks`, `${lab.path}/leases`];

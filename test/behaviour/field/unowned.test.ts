@@ -4,6 +4,8 @@ import {
   InterProcessReadWriteLock,
   InterProcessSemaphore,
   LockTimeoutError,
+  forceRelease,
+  revoke,
   type Hold,
   type LockClient,
 } from '../../../src/index.ts';
@@ -119,6 +121,42 @@ describe('FIELD D: a participant’s znode that no session owns', () => {
       }
     expect(await lab.observer.read(path)).to.equal('');
   });
+
+  it('is named with the chroot, and quoted for a shell, where a command deletes it', async () => {
+    const chroot = `${lab.path}/it's mine`;
+    const path = `/orders/${id}lock-0000000000`;
+    await createParents(lab.client, `${chroot}/orders`);
+    await lab.observer.create(`${chroot}${path}`);
+    const word = `'${lab.path}/it'\\''s mine${path}'`;
+    const kept = keepsWarnings();
+    const connectString = `${lab.connectString}${chroot}`;
+    const client = await lab.connect({ sessionTimeoutMs, logger: kept.logger }, connectString);
+    const waiting = rejection(new InterProcessMutex(client, '/orders').acquire({ timeoutMs: 1.5 * sessionTimeoutMs }));
+    await lab.sleep(1.4 * sessionTimeoutMs);
+    await waiting;
+    expect(kept.warnings[0])
+      .to.match(/: zkCli\.sh delete (.*)$/)
+      .and.to.satisfy((text: string) => text.endsWith(word));
+    for (const verb of ['status', 'release', 'revoke']) {
+      const run = new InProcess(connectString, [verb, '/orders']);
+      await run.ended;
+      expect(run.out + run.errors).to.contain(`zkCli.sh delete ${word}\n`);
+    }
+  });
+
+  for (const [call, take] of [
+    ['revoke()', revoke],
+    ['forceRelease()', forceRelease],
+  ] as const)
+    it(`${call} says that nobody owns the znode, and what removes it`, async () => {
+      await lab.observer.create(`${lab.path}/${id}lock-0000000000`);
+      const [participant] = await lab.mutex.participants();
+      const { path } = participant ?? { path: '' };
+      const { message } = await rejection(take(lab.client, path));
+      expect(message).to.equal(
+        `Invalid path "${path}": no session owns this znode, so no process can release it, and it never goes by itself. If no program needs it, delete it: zkCli.sh delete ${path}`,
+      );
+    });
 
   it('is shown beside the data that name its creator', async () => {
     const path = `${lab.path}/${id}lock-0000000000`;

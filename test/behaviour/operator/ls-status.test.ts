@@ -119,6 +119,9 @@ describe('zklock ls and status', () => {
         .to.contain('asked to release')
         .and.to.contain(`session ${lab.other.health().sessionId ?? ''}`)
         .and.not.to.contain('REVOKE');
+    expect(status).to.contain('data     not known: the request to release has replaced it\n');
+    const { holders } = (await zklock('status', '--json', lab.path)).json as { holders: object[] };
+    expect(holders[0]).to.include({ asked: 'revoke', data: null, dataBytes: null, isIdle: false });
     const error = await rejection(lab.mutex.acquire({ timeoutMs: 100 }));
     expect(error.message).not.to.contain('REVOKE');
     await hold.release();

@@ -14,7 +14,7 @@ describe('the names of participants', () => {
     [`_c_${uuid}-lease-0000000007`, 'lease'],
     [`_c_${uuid}-latch-0000000007`, 'latch'],
     [`_c_${uuid}-lock-+03x10-0000000007`, 'weighted'],
-    [`${hex}__lock__0000000007`, 'lock'],
+    [`${hex}__lock__0000000007`, 'kazoo-lock'],
     [`${hex}__rlock__0000000007`, 'read'],
   ] as const)
     it(`read ${name} as a ${is}`, () => {

@@ -128,7 +128,7 @@ describe('the command line of zklock', () => {
       'ls --session-timeout 99999999 /',
       'Expected --session-timeout to be a number of seconds from 0.001 to 2147483.647, such as 2.5, got "99999999"',
     ],
-    ['ls --servers zk:99999 /', 'Expected --servers or ZOOKEEPER_CONNECT to be host[:port]'],
+    ['ls --servers zk:99999 /', 'Expected --servers to be host[:port]'],
     ['run --acl creator-only /a -- true', 'the accounts of --auth-file and of --tls-cert, and none is given'],
   ];
   for (const [line, message] of mistakes)
