@@ -2,6 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { InterProcessReadWriteLock, InterProcessSemaphore } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
+import { remove } from '../../src/zookeeper/operations.ts';
+import { createParents } from '../behaviour/field/support.ts';
 import { Zklock } from './support/zklock.ts';
 
 describe('the kinds of lock of zklock run', function () {
@@ -13,6 +15,16 @@ describe('the kinds of lock of zklock run', function () {
       options,
     );
   const held = ['--json', 'echo ready; exec sleep 1000'];
+
+  it('a znode that no process can release is named during the wait', async () => {
+    const left = `${lab.path}/_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000000`;
+    await createParents(lab.client, left);
+    await using zklock = run(['--json', '--wait', '8', '--session-timeout', '4', 'true']);
+    const { message } = await zklock.tells('warning');
+    expect(message).to.include(left).and.include('zkCli.sh delete');
+    await lab.client.session.request(remove(left));
+    expect(await zklock.ends()).to.equal(0);
+  });
 
   it('a command gets PATH, znode and fencing token by its environment, and the standard input', async () => {
     const command = 'cat; echo $ZKLOCK_PATH; echo $ZKLOCK_NODE; echo $ZKLOCK_FENCE';

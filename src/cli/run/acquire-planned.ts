@@ -56,6 +56,10 @@ async function lockOf(client: LockClient, { path, lock }: Plan) {
 }
 
 async function mutex(client: LockClient, path: string, options = {}): Promise<InterProcessMutex> {
-  const { InterProcessMutex } = await import('../../mutex/inter-process-mutex.js');
+  // Loaded for its effect: it adds the option `weights`.
+  const [{ InterProcessMutex }] = await Promise.all([
+    import('../../mutex/inter-process-mutex.js'),
+    import('../../weighted/weighted-way.js'),
+  ]);
   return new InterProcessMutex(client, path, options);
 }

@@ -6,6 +6,7 @@ export type RunEvent =
   | { readonly event: 'connecting'; readonly message: string }
   | { readonly event: 'connected'; readonly sessionTimeoutMs: number }
   | { readonly event: 'waiting'; readonly path: string; readonly position?: number }
+  | { readonly event: 'warning'; readonly message: string }
   | { readonly event: 'acquired'; readonly node: string; readonly fence: string; readonly waitedMs: number }
   | { readonly event: 'started'; readonly session: number }
   | { readonly event: 'connection'; readonly state: string; readonly remainingMs: number }
@@ -84,6 +85,7 @@ function textOf(event: RunEvent): string {
     case 'interrupted':
       return `${event.signal} arrived before the command was started`;
     case 'connecting':
+    case 'warning':
     case 'not-acquired':
     case 'failed':
     case 'lost':

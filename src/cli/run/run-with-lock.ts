@@ -1,6 +1,6 @@
 import type { LockClient } from '../../client/lock-client.js';
 import type { Hold } from '../../mutex/hold.js';
-import { commandErrorText } from '../own-words.js';
+import { commandErrorText, commandText } from '../own-words.js';
 import { systemChance } from '../../support/chance.js';
 import { systemClock } from '../../support/clock.js';
 import { connect } from '../connection.js';
@@ -77,7 +77,9 @@ function connectFor({ args, io, interrupts, plan, report }: Task): Promise<LockC
   const usualMs = plan.waitMs === 0 ? connectMsWithoutWait : defaultConnectMs;
   const limitMs = Math.min(args.options['connect-timeout'] ?? usualMs, plan.waitMs || Infinity);
   const { acl } = args.options;
-  const options = { signal: interrupts.whileWaiting, connectionTimeoutMs: limitMs, acl };
+  const warn = (_details: unknown, message: string): void =>
+    report.tell({ event: 'warning', message: commandText(message) });
+  const options = { signal: interrupts.whileWaiting, connectionTimeoutMs: limitMs, acl, logger: { warn } };
   return connect(args, io, options, {
     asked: loadTheRest,
     isSlow: (message) => report.tell({ event: 'connecting', message }, { isImportant: true }),
@@ -93,6 +95,7 @@ const connectMsWithoutWait = 5_000;
 function loadTheRest(): void {
   void import('./supervised-job.js');
   void import('../../mutex/inter-process-mutex.js');
+  void import('../../weighted/weighted-way.js');
   systemChance.uuid(); // the first one loads node:crypto
 }
 
