@@ -31,7 +31,7 @@ function declare() {
   const tsc = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', ...options, ...file];
   const { status } = spawnSync(process.execPath, tsc, { cwd: root, stdio: 'inherit' });
   if (status !== 0) throw new Error('The declarations cannot be made');
-  // What another package imports from the lock belongs to the lock's report, as it does for a user who has installed both.
+  // A type that another package imports from the lock belongs to the lock's report: the lock is installed beside it here.
   const installed = join(root, declarations, 'node_modules/zookeeper-fair-lock');
   rmSync(installed, { recursive: true, force: true });
   cpSync(join(root, declarations, 'src'), installed, { recursive: true });

@@ -7,7 +7,7 @@ export const packages = ['.', ...readdirSync(join(root, 'packages')).map((name) 
   .filter((folder) => existsSync(join(root, folder, 'package.json')))
   .map((folder) => ({ folder, manifest: manifestOf(folder) }));
 
-/** Those that other programs import. */
+/** The packages that other programs import. */
 export const libraries = packages.filter(({ manifest }) => manifest.types !== undefined);
 
 function manifestOf(folder) {

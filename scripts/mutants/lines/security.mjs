@@ -95,6 +95,13 @@ export const mutants = [
     tests: tests('unit/gssapi-handshake', 'a connection that has ended meanwhile'),
   },
   {
+    name: 'a server that refuses a ticket is asked again and again',
+    file: 'src/zookeeper/handshake.ts',
+    find: 'checkAnswer(error, state.sasl.refusedText);',
+    replace: 'void checkAnswer;',
+    tests: tests('behaviour/connection/handshakes', 'in the words of the mechanism'),
+  },
+  {
     name: 'a KDC that cannot be reached counts as a refusal',
     file: 'packages/kerberos/src/gssapi-handshake.ts',
     find: 'if (/\\bKDC\\b/.test(reason)) return new Error(text, { cause: error });',
@@ -258,7 +265,7 @@ export const mutants = [
   {
     name: 'an ACL of the scheme sasl is accepted from a client without an account',
     file: 'src/client/access-rights.ts',
-    find: "if (scheme === 'sasl') return hasTicket === true || (saslUser !== undefined && mayBeUser(saslUser, id));",
+    find: "if (scheme === 'sasl') return saslMechanism !== undefined || (saslUser !== undefined && mayBeUser(saslUser, id));",
     replace: '',
     tests: tests('unit/access-rights', 'sasl'),
   },
