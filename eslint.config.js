@@ -9,37 +9,60 @@ const below = {
   zookeeper: ['support'],
   client: ['zookeeper', 'support'],
   internals: ['driver', 'client', 'zookeeper', 'support'],
-  // The embedded server stands alone: it must not share a mistake with the client that it is tested with.
-  testing: ['support'],
 };
 below.mutex = ['internals', ...below.internals];
 const features = ['read-write', 'semaphore', 'multi-lock', 'sticky', 'weighted', 'revocation', 'observe', 'election'];
 for (const feature of features) below[feature] = ['mutex', ...below.mutex];
-// It knows the tracing channels and the types of their messages, and nothing else of the locks.
-below.telemetry = ['mutex', 'internals', 'client', 'support'];
-below.board = ['read-write', 'semaphore', 'multi-lock', 'weighted', 'revocation', 'observe', ...below.observe];
-below.console = ['board', ...below.board];
-// The command line may use every other room but the embedded server. Nothing imports it.
-below.cli = Object.keys(below).filter((room) => room !== 'testing');
+
+/** The folders of the other packages, and the rooms of src whose code each may contain. Nothing of src imports them. */
+const contents = {
+  // The embedded server stands alone: it must not share a mistake with the client that it is tested with.
+  'testing/src': ['support'],
+  // It knows the tracing channels and the types of their messages, and nothing else of the locks.
+  'opentelemetry/src': ['mutex', 'internals', 'client', 'support'],
+  // A mechanism of SASL gets from the lock what it needs, because `instanceof` would not know a class of another copy.
+  'kerberos/src': ['support'],
+  'zklock/src/board': ['read-write', 'semaphore', 'multi-lock', 'weighted', 'revocation', 'observe', ...below.observe],
+};
+contents['zklock/src/console'] = contents['zklock/src/board'];
+contents['zklock/src/cli'] = Object.keys(below);
+/** The folders of one package beside each that each may import from. */
+const beside = { 'zklock/src/console': ['board'], 'zklock/src/cli': ['board', 'console'] };
 
 const rooms = Object.keys(below).map((room) => {
   const others = Object.keys(below).filter((other) => other !== room && !below[room].includes(other));
-  const patterns = [
-    {
-      group: ['../index.js', ...others.map((other) => `../${other}/*`)],
-      message: `src/${room} may import from: ${below[room].join(', ') || 'nothing of src'}`,
-    },
-  ];
-  const paths = [{ name: 'node-zookeeper-client', message: 'Only src/zookeeper/opening-messages.ts knows it' }];
-  return {
-    files: [`src/${room}/**/*.ts`],
-    ignores: ['src/zookeeper/opening-messages.ts'],
-    rules: { 'no-restricted-imports': ['error', { patterns, paths }] },
-  };
+  const message = `src/${room} may import from: ${below[room].join(', ') || 'nothing of src'}`;
+  return onlyImports(`src/${room}`, message, [
+    '../index.js',
+    '**/packages/**',
+    ...others.map((other) => `../${other}/*`),
+  ]);
 });
 
+const packages = Object.entries(contents).map(([folder, allowed]) => {
+  const others = Object.keys(below).filter((room) => !allowed.includes(room));
+  const siblings = ['board', 'console', 'cli'].filter((room) => !beside[folder]?.includes(room));
+  const message = `packages/${folder} may import from: ${[...(beside[folder] ?? []), ...allowed].join(', ')}`;
+  const lock = [...others, 'index.js'].map((room) => `**/src/${room}${room.endsWith('.js') ? '' : '/*'}`);
+  const elsewhere = Object.keys(contents).filter((other) => other.split('/')[0] !== folder.split('/')[0]);
+  return onlyImports(`packages/${folder}`, message, [
+    ...elsewhere.map((other) => `**/${other}/**`),
+    ...lock,
+    ...siblings.map((room) => `../${room}/*`),
+  ]);
+});
+
+function onlyImports(folder, message, group) {
+  const paths = [{ name: 'node-zookeeper-client', message: 'Only src/zookeeper/opening-messages.ts knows it' }];
+  return {
+    files: [`${folder}/**/*.ts`],
+    ignores: ['src/zookeeper/opening-messages.ts'],
+    rules: { 'no-restricted-imports': ['error', { patterns: [{ group, message }], paths }] },
+  };
+}
+
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'site/', '.cache/'] },
+  { ignores: ['**/dist/', 'coverage/', 'site/', '.cache/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -61,6 +84,7 @@ export default tseslint.config(
     },
   },
   ...rooms,
+  ...packages,
   usesSurroundings,
   {
     files: ['test/**/*.ts', 'lab/**/*.ts'],
@@ -84,7 +108,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/console/page/*.js'],
+    files: ['packages/zklock/src/console/page/*.js'],
     languageOptions: {
       globals: {
         document: 'readonly',

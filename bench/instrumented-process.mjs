@@ -1,7 +1,7 @@
 // One process of instrumented.mjs. Arguments: `none`, `sdk` or `instrumented`, and the part of the traces that is sampled.
 // Each message is a number of seconds, and is answered by the rates of that time.
 import { setInterval } from 'node:timers';
-import { InterProcessMutex, LockClient } from '../dist/index.js';
+import { InterProcessMutex, LockClient } from '../dist/zookeeper-fair-lock.js';
 import { cycles } from './cycles.mjs';
 
 const [variant, ratio] = process.argv.slice(2);
@@ -15,7 +15,7 @@ process.send('ready');
 async function startOpenTelemetry(ratio, isInstrumented) {
   const [{ instrument }, metrics, traces, { AsyncLocalStorageContextManager }, { context, ROOT_CONTEXT }] =
     await Promise.all([
-      import('../dist/telemetry/index.js'),
+      import('../packages/opentelemetry/dist/index.js'),
       import('@opentelemetry/sdk-metrics'),
       import('@opentelemetry/sdk-trace-base'),
       import('@opentelemetry/context-async-hooks'),

@@ -20,7 +20,10 @@ if (positionals.length !== 2 || !connectString)
 const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);
 
-const load = (folder) => createRequire(resolve(folder, 'package.json'))(resolve(folder, 'dist/index.js'));
+const load = (folder) => {
+  const require = createRequire(resolve(folder, 'package.json'));
+  return require(resolve(folder, require('./package.json').exports['.'].default));
+};
 const builds = positionals.map((folder) => ({ folder, library: load(folder) }));
 
 // Each owner's lock, how many owners, and how many sessions they share.

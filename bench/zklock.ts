@@ -18,7 +18,15 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 const programs = {
   "Node's start": ['-e', ''],
   'a bare session': [at('bare-session.cjs'), server.connectString],
-  'zklock run': [at('../bin/zklock.cjs'), 'run', '--servers', server.connectString, '/bench/zklock', '--', 'true'],
+  'zklock run': [
+    at('../packages/zklock/bin/zklock.cjs'),
+    'run',
+    '--servers',
+    server.connectString,
+    '/bench/zklock',
+    '--',
+    'true',
+  ],
 };
 const names = Object.keys(programs) as (keyof typeof programs)[];
 const runs = new Map(names.map((name) => [name, [] as Run[]]));

@@ -1,6 +1,6 @@
 import type { FoundZooKeeper } from '../lab/servers/find-zookeeper.ts';
 import { givenConnectString } from '../lab/servers/choose-zookeeper.ts';
-import { EmbeddedZooKeeper } from '../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../packages/testing/src/index.ts';
 
 /** The ZooKeeper that the arguments and the environment ask for. */
 export type DemoChoice = 'given' | 'embedded' | 'real';

@@ -3,7 +3,7 @@
 #   0 3 * * *  ZOOKEEPER_CONNECT=zk1:2181,zk2:2181 /usr/local/bin/cron.sh /mnt/shared/reports
 set -eu
 folder=$1
-zklock=${ZKLOCK:-npx zookeeper-fair-lock}
+zklock=${ZKLOCK:-npx zklock}
 
 # A host whose clock is late may come when the report is finished, so the job looks for the report under the lock.
 # The command gets the folder by the environment: a name with a quote in it cannot become a part of the program.

@@ -6,7 +6,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { InterProcessMutex, LockClient, type ClientHealth } from 'zookeeper-fair-lock';
-import { EmbeddedZooKeeper } from 'zookeeper-fair-lock/testing';
+import { EmbeddedZooKeeper } from '@zookeeper-fair-lock/testing';
 
 /** Only a client that was closed never comes back. (A blocked event loop cannot answer at all, so it fails the probe.) */
 const isAlive = ({ state }: ClientHealth): boolean => state !== 'closed';

@@ -41,7 +41,7 @@ function nameOf({ host, pid, data }: Participant): string {
 
 /** In production, the console runs somewhere already, and you need only its address. */
 async function startConsole(servers: string) {
-  const folder = dirname(createRequire(import.meta.url).resolve('zookeeper-fair-lock/package.json'));
+  const folder = dirname(createRequire(import.meta.url).resolve('zklock/package.json'));
   const args = [join(folder, 'bin', 'zklock.cjs'), 'console', '--servers', servers, '--port', '0', '/locks'];
   const process_ = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface(process_.stdout), 'line')) as [string];

@@ -3,7 +3,7 @@
 // `docs/testing.md` shows the same for mocha, vitest and jest.
 import assert from 'node:assert/strict';
 import { InterProcessMutex, LockClient, LockLostError, type Hold } from 'zookeeper-fair-lock';
-import { EmbeddedZooKeeper } from 'zookeeper-fair-lock/testing';
+import { EmbeddedZooKeeper } from '@zookeeper-fair-lock/testing';
 
 /** The code under test: one process at a time sends the report, and stops when it has lost the lock. */
 function sendReport(client: LockClient, send: (hold: Hold) => Promise<string>): Promise<string> {

@@ -1,28 +1,28 @@
-// npm run api: writes the public declarations of src to api/. With --check it writes nothing, and fails if the
+// npm run api: writes the public declarations of each package to api/. With --check it writes nothing, and fails if the
 // declarations differ.
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './bootstrap.mjs';
+import { quiet, withoutTags } from './declarations.mjs';
+import { libraries } from './packages.mjs';
 
 // Stay on 7.x: despite its number, api-extractor 8.0.0 is older than 7, and brings TypeScript 3.1.
 const isCheck = process.argv.includes('--check');
-const folder = mkdtempSync(join(tmpdir(), 'api-'));
+const scratch = mkdtempSync(join(tmpdir(), 'api-'));
 // Beside dist, which other commands may write at the same time, and kept, so that the compiler writes only what changed.
 const declarations = '.cache/api';
-const reports = {
-  'zookeeper-fair-lock': `${declarations}/index.d.ts`,
-  testing: `${declarations}/testing/index.d.ts`,
-  opentelemetry: `${declarations}/telemetry/index.d.ts`,
-};
 
 try {
   declare();
-  for (const [report, entryPoint] of Object.entries(reports)) write(report, configFor(report, entryPoint));
+  for (const { folder, manifest } of libraries) {
+    const report = manifest.name.split('/').at(-1);
+    write(report, configFor(report, folder));
+  }
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(scratch, { recursive: true, force: true });
 }
 
 function declare() {
@@ -31,6 +31,14 @@ function declare() {
   const tsc = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', ...options, ...file];
   const { status } = spawnSync(process.execPath, tsc, { cwd: root, stdio: 'inherit' });
   if (status !== 0) throw new Error('The declarations cannot be made');
+  // A type that another package imports from the lock belongs to the lock's report: the lock is installed beside it here.
+  const installed = join(root, declarations, 'node_modules/zookeeper-fair-lock');
+  rmSync(installed, { recursive: true, force: true });
+  cpSync(join(root, declarations, 'src'), installed, { recursive: true });
+  // Here the name of the lock must not mean the package that this folder is in.
+  writeFileSync(join(root, declarations, 'package.json'), '{}');
+  const config = { extends: '../../tsconfig.build.json', compilerOptions: { paths: {} }, include: ['**/*.d.ts'] };
+  writeFileSync(join(root, declarations, 'tsconfig.json'), JSON.stringify(config));
 }
 
 function write(report, config) {
@@ -40,16 +48,16 @@ function write(report, config) {
   else console.log(`api/${report}.api.md ${apiReportChanged ? 'was rewritten.' : 'is what src declares.'}`);
 }
 
-function configFor(report, entryPoint) {
+function configFor(report, folder) {
   return ExtractorConfig.prepare({
     configObject: {
       projectFolder: root,
-      mainEntryPointFilePath: join(root, entryPoint),
-      compiler: { tsconfigFilePath: join(root, 'tsconfig.build.json') },
+      mainEntryPointFilePath: join(root, declarations, folder, 'src/index.d.ts'),
+      compiler: { tsconfigFilePath: join(root, declarations, 'tsconfig.json') },
       apiReport: {
         enabled: true,
         reportFolder: join(root, 'api'),
-        reportTempFolder: folder,
+        reportTempFolder: scratch,
         reportFileName: `${report}.api.md`,
       },
       newlineKind: 'lf',
@@ -57,16 +65,14 @@ function configFor(report, entryPoint) {
         compilerMessageReporting: { default: { logLevel: 'error' } },
         extractorMessageReporting: {
           default: { logLevel: 'error' },
-          // Every export is public, and typedoc checks if it is documented. So this tool needs no tags.
-          'ae-missing-release-tag': { logLevel: 'none' },
-          'ae-undocumented': { logLevel: 'none' },
+          ...withoutTags,
         },
         // TSDoc is stricter than typedoc: it refuses examples without fences, and @default.
         tsdocMessageReporting: { default: { logLevel: 'none' } },
       },
     },
     configObjectFullPath: undefined,
-    packageJsonFullPath: join(root, 'package.json'),
+    packageJsonFullPath: join(root, folder, 'package.json'),
   });
 }
 
@@ -75,8 +81,4 @@ function showDifference(config) {
   console.error(
     'The public API is not what api/ says. If you meant to change it: npm run api, and tell the CHANGELOG.',
   );
-}
-
-function quiet(message) {
-  if (message.logLevel !== 'error') message.handled = true;
 }

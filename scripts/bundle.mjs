@@ -2,35 +2,55 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './bootstrap.mjs';
+import { withoutReached } from './without-reached.mjs';
+
+const options = { absWorkingDir: root, bundle: true, platform: 'node', target: 'node20', format: 'cjs' };
 
 /**
- * Writes the bundles of zklock into dist. It is started for each command, so its start counts: one file loads faster
+ * Writes the bundles of zklock into its dist. It is started for each command, so its start counts: one file loads faster
  * than 150, and `run` does not pay for the other verbs.
  */
-export async function bundleCommand(dist) {
+export async function bundleCommand(folder) {
   const files = [
-    ...(await bundle('src/cli/bin.ts', join(dist, 'zklock.cjs'))),
-    ...(await bundle('src/cli/bin-run.ts', join(dist, 'zklock-run.cjs'), allAtOnce)),
+    ...(await bundle(`${folder}/src/cli/bin.ts`, `${folder}/dist/zklock.cjs`)),
+    ...(await bundle(`${folder}/src/cli/bin-run.ts`, `${folder}/dist/zklock-run.cjs`, allAtOnce)),
   ];
-  writeFileSync(join(dist, 'zklock.LICENSES'), licensesOf(files));
+  writeFileSync(join(root, folder, 'dist/zklock.LICENSES'), licensesOf(files));
+}
+
+/**
+ * Writes a library into one file, which loads in half the time of 200. The code of src that another package than the
+ * lock needs is in its file too, so it depends on no copy of the lock.
+ */
+export async function bundleLibrary(folder, { exports }) {
+  const outfile = join(folder, exports['.'].default);
+  const plugins = [withoutMarks];
+  await build({ ...options, entryPoints: [`${folder}/src/index.ts`], outfile, packages: 'external', plugins });
 }
 
 /** Resolves with the files that the bundle consists of. */
 async function bundle(entry, outfile, ...plugins) {
   const { metafile } = await build({
-    entryPoints: [join(root, entry)],
-    absWorkingDir: root,
+    ...options,
+    entryPoints: [entry],
     outfile,
-    bundle: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'cjs',
     minify: true,
     metafile: true,
-    plugins: [withoutUnusedParts, lateBuiltins, ...plugins],
+    plugins: [withoutMarks, withoutUnusedParts, lateBuiltins, ...plugins],
   });
   return Object.keys(metafile.inputs);
 }
+
+/** Takes out what only the simulation needs. */
+const withoutMarks = {
+  name: 'without marks',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]src[/\\](zookeeper|client|internals|mutex|sticky|weighted|semaphore|multi-lock|revocation)[/\\]/ }, ({ path }) => ({
+      contents: withoutReached(readFileSync(path, 'utf8')),
+      loader: 'ts',
+    }));
+  },
+};
 
 /**
  * `connection.ts` uses a small part of node-zookeeper-client. That part calls three functions of underscore and none of

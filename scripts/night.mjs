@@ -36,6 +36,7 @@ const chosen = choose([
   step('tls', 30, npm('test:tls')),
   step('tls-real', 90, ['npm', 'test', '--', '--world', 'real'], { ZK_TLS: '1' }),
   step('kerberos', 20, npm('test:kerberos')),
+  step('package', 45, npm('test:package', '--', '--night')),
   step('console', 20, npm('test:console')),
   step('chaos', 45, npm('chaos', '--', '--minutes', '30', '--seed', seed)),
   step('chaos-broken', 150, npm('chaos:broken')),

@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.mjs';
-import { changelogOf, isAfter, withVersion } from './release/version.mjs';
+import { packages } from './packages.mjs';
+import { changelogOf, isAfter, manifestWith, withVersion } from './release/version.mjs';
 
 const isDryRun = process.argv.includes('--dry-run');
 const changelogFile = join(root, 'CHANGELOG.md');
@@ -19,7 +20,7 @@ try {
 
 async function release() {
   const version = process.argv.slice(2).find((argument) => !argument.startsWith('--'));
-  const { version: current } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const current = packages[0].manifest.version;
   const lastTag = git('tag', '--list', 'v*', '--sort=-v:refname').split('\n')[0];
   if (!isAfter(version, lastTag?.slice(1), current)) {
     throw new Error(`Expected a version after ${lastTag || current}, such as npm run release -- 1.2.3, got ${version}`);
@@ -34,7 +35,8 @@ async function release() {
   say('What changed, for users:');
   console.log(changelog.section);
   say('What is shipped:');
-  run('npm', ['pack', '--dry-run']);
+  run('npm', ['run', 'build']);
+  run('npm', ['pack', '--dry-run', '--workspaces', '--include-workspace-root', '--ignore-scripts']);
   say('What it depends on:');
   console.log(componentsOf(JSON.parse(billOfMaterials())));
   if (isDryRun) return say('A dry run: nothing was written. Without --dry-run: .ci/run, then the commit and the tag.');
@@ -42,7 +44,9 @@ async function release() {
   run('bash', ['.ci/run']);
   writeFileSync(changelogFile, changelog.text);
   writeFileSync(sourceOfVersion, withVersion(readFileSync(sourceOfVersion, 'utf8'), version));
-  run('npm', ['version', '--no-git-tag-version', '--allow-same-version', version]);
+  for (const { folder, manifest } of packages)
+    writeFileSync(join(root, folder, 'package.json'), manifestWith(manifest, version));
+  run('npm', ['install', '--package-lock-only', '--ignore-scripts', '--prefer-offline']);
   git('commit', '--all', '--message', `Release ${version}`);
   git('tag', '--annotate', `v${version}`, '--message', changelog.section);
   say(`Tagged v${version}. git push --follow-tags publishes it.`);

@@ -39,7 +39,6 @@ async function build() {
     platform: 'node',
     target: 'node20',
     external: Object.keys(devDependencies),
-    ignoreAnnotations: true, // `sideEffects` of package.json is about dist
     // node-zookeeper-client is CommonJS, and asks for Node's own modules by require.
     banner: { js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);" },
     logLevel: 'warning',

@@ -1,11 +1,15 @@
-import { authenticate, saslAnswer } from '../../src/testing/authentication.ts';
-import { connectResponse, readConnectRequest, type ConnectRequest } from '../../src/testing/connect-request.ts';
-import type { Incoming } from '../../src/testing/frame-reader.ts';
-import { JuteWriter } from '../../src/testing/jute.ts';
-import { opcodes, xids } from '../../src/testing/opcodes.ts';
-import { isChange } from '../../src/testing/proposer.ts';
-import type { Change } from '../../src/testing/proposal.ts';
-import { errorNumbers, Refusal } from '../../src/testing/refusal.ts';
+import { authenticate, saslAnswer } from '../../packages/testing/src/authentication.ts';
+import {
+  connectResponse,
+  readConnectRequest,
+  type ConnectRequest,
+} from '../../packages/testing/src/connect-request.ts';
+import type { Incoming } from '../../packages/testing/src/frame-reader.ts';
+import { JuteWriter } from '../../packages/testing/src/jute.ts';
+import { opcodes, xids } from '../../packages/testing/src/opcodes.ts';
+import { isChange } from '../../packages/testing/src/proposer.ts';
+import type { Change } from '../../packages/testing/src/proposal.ts';
+import { errorNumbers, Refusal } from '../../packages/testing/src/refusal.ts';
 import type { Member } from './member.ts';
 import { MemberConnection, type ConnectionHost, type LocalRequest, type ServerEnd } from './member-connection.ts';
 import type { Entry, Request } from './messages.ts';

@@ -1,6 +1,6 @@
 import type { CancelTimer } from '../../src/support/clock.ts';
-import type { Proposal } from '../../src/testing/proposal.ts';
-import { Proposer } from '../../src/testing/proposer.ts';
+import type { Proposal } from '../../packages/testing/src/proposal.ts';
+import { Proposer } from '../../packages/testing/src/proposer.ts';
 import { LeaderSessions } from './leader-sessions.ts';
 import type { Member } from './member.ts';
 import type { Entry, FromFollower, FromLeader, Link, Request } from './messages.ts';

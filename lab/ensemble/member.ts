@@ -1,5 +1,5 @@
 import type { CancelTimer } from '../../src/support/clock.ts';
-import { Replica } from '../../src/testing/replica.ts';
+import { Replica } from '../../packages/testing/src/replica.ts';
 import { ClientDesk } from './client-desk.ts';
 import type { Lane } from '../virtual/lane.ts';
 import { Leadership } from './leadership.ts';

@@ -8,7 +8,7 @@ import {
   SimpleSpanProcessor,
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base';
-import { instrument, type InstrumentOptions } from '../../src/telemetry/index.ts';
+import { instrument, type InstrumentOptions } from '../../packages/opentelemetry/src/index.ts';
 
 /** The real OpenTelemetry SDK, with everything that `instrument` gives it. */
 export class Telemetry implements AsyncDisposable {

@@ -1,4 +1,4 @@
-import type { Kerberos, KerberosContext, KerberosOptions } from '../../src/zookeeper/kerberos.ts';
+import type { Kerberos, KerberosContext, KerberosOptions } from '../../packages/kerberos/src/kerberos.ts';
 
 /** The package `kerberos`, whose tokens are texts such as `ticket`. Its calls wait for `answer` if `isSilent`. */
 export class FakeKerberos implements Kerberos {

@@ -1,22 +1,23 @@
 // Counts what one acquire and one release enter, in steady state, with the server in another process. Prints JSON.
+// HOUSE_COMPILED is the folder of the compiled files, one for each module.
 import { createHook } from 'node:async_hooks';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Session } from 'node:inspector/promises';
 import { createRequire } from 'node:module';
-import { relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { root } from '../bootstrap.mjs';
+import { join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const dist = createRequire(new URL('../../dist/', import.meta.url));
+const compiled = process.env.HOUSE_COMPILED;
+const require = createRequire(`${compiled}/`);
 if (process.argv[2] === 'server') {
-  const server = await dist('./testing').EmbeddedZooKeeper.start();
+  const server = await require('./packages/testing/src/index.js').EmbeddedZooKeeper.start();
   process.send(server.connectString);
   process.once('disconnect', () => process.exit(0));
 } else {
   const server = fork(fileURLToPath(import.meta.url), ['server']);
   const [connectString] = await once(server, 'message');
-  const { LockClient, InterProcessMutex } = dist('./index.js');
+  const { LockClient, InterProcessMutex } = require('./src/index.js');
   const client = await LockClient.connect(connectString);
   const mutex = new InterProcessMutex(client, '/locks/a');
   const cycle = async () => (await mutex.acquire()).release();
@@ -33,9 +34,9 @@ if (process.argv[2] === 'server') {
   await cycle();
   const { result } = await session.post('Profiler.takePreciseCoverage');
   const entered = result
-    .filter(({ url }) => url.includes('/dist/'))
+    .filter(({ url }) => url.startsWith(pathToFileURL(compiled).href))
     .map(({ url, functions }) => ({
-      file: relative(root, fileURLToPath(url)).replace('dist/', ''),
+      file: relative(join(compiled, 'src'), fileURLToPath(url)),
       counts: functions.map(({ ranges }) => ranges[0].count).filter((count) => count > 0),
     }))
     .filter(({ counts }) => counts.length > 0);

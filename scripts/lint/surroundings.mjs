@@ -3,14 +3,8 @@
  * can replace them. The programs around the lock, and the embedded server, may use those of the process.
  */
 export const usesSurroundings = {
-  files: ['src/**/*.ts'],
-  ignores: [
-    'src/support/clock.ts',
-    'src/support/chance.ts',
-    'src/zookeeper/network.ts',
-    'src/zookeeper/lookup.ts',
-    'src/{testing,cli,console,telemetry}/**',
-  ],
+  files: ['src/**/*.ts', 'packages/zklock/src/board/**/*.ts'],
+  ignores: ['src/support/clock.ts', 'src/support/chance.ts', 'src/zookeeper/network.ts', 'src/zookeeper/lookup.ts'],
   rules: {
     'no-restricted-globals': [
       'error',

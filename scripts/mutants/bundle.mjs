@@ -25,7 +25,6 @@ export async function bundle(folder, files) {
       platform: 'node',
       target: 'node20',
       packages: 'external',
-      ignoreAnnotations: true, // `sideEffects` of package.json is about dist
       keepNames: true,
       metafile: true,
       logLevel: 'silent',

@@ -25,6 +25,15 @@ export function withVersion(source, version) {
   return source.replace(constant, `$1'${version}';`);
 }
 
+/** The text of a package.json with the new version: all packages have one, and ask for the lock in exactly this one. */
+export function manifestWith(manifest, version) {
+  const { peerDependencies: peers } = manifest;
+  const peerDependencies = peers?.[lock] ? { ...peers, [lock]: version } : peers;
+  return `${JSON.stringify({ ...manifest, version, peerDependencies }, null, 2)}\n`;
+}
+
+const lock = 'zookeeper-fair-lock';
+
 function compare(one, other) {
   const [left, right] = [one, other].map((version) => format.exec(version).slice(1).map(Number));
   for (const [index, number] of left.entries()) if (number !== right[index]) return number - right[index];

@@ -52,8 +52,8 @@ export function checkAuth(auth: unknown): readonly Credential[] {
 export interface OtherIdentities {
   /** The user name of the option `sasl`. */
   readonly saslUser?: string | undefined;
-  /** True if the client authenticates by Kerberos. Only the servers know the id that they make of its principal. */
-  readonly hasTicket?: boolean;
+  /** A mechanism of SASL without a user name, such as GSSAPI. Only the servers know the id that they make of the login. */
+  readonly saslMechanism?: string | undefined;
   /** True if the client may show a certificate to the servers. */
   readonly mayHaveCertificate?: boolean;
 }
@@ -127,7 +127,7 @@ export function accountText(auth: readonly Credential[], others: OtherIdentities
     scheme === 'digest' ? `${scheme} ${JSON.stringify(credentials.slice(0, credentials.indexOf(':')))}` : scheme,
   );
   if (others.saslUser !== undefined) names.push(`sasl ${JSON.stringify(others.saslUser)}`);
-  if (others.hasTicket) names.push('sasl of its Kerberos ticket');
+  if (others.saslMechanism !== undefined) names.push(`sasl by ${others.saslMechanism}`);
   if (others.mayHaveCertificate) names.push('x509 of its certificate');
   if (names.length === 0) return 'a client without the option `auth`';
   return `the account ${names.join(' and ')}`;
@@ -182,7 +182,10 @@ function faultOf(scheme: string, id: string, own: Identities): string | undefine
     case 'world':
       return id === 'anyone' ? undefined : `the id of scheme 'world' is 'anyone', got another id`;
     case 'auth':
-      return own.auth.length > 0 || own.saslUser !== undefined || own.hasTicket || own.mayHaveCertificate
+      return own.auth.length > 0 ||
+        own.saslUser !== undefined ||
+        own.saslMechanism !== undefined ||
+        own.mayHaveCertificate
         ? undefined
         : "scheme 'auth' stands for the accounts of the option `auth`, of `sasl` and of the certificate in `tls`, and none is given. Give `auth`, or another scheme";
     case 'digest':
@@ -254,9 +257,9 @@ function grantedBy(entries: readonly AclEntry[], own: Identities): number {
  * True if an entry gives its permissions to this client, or may give them. Addresses, and schemes that only the servers
  * know, cannot be checked here.
  */
-function mayBe({ scheme, id }: AclEntry, { auth, saslUser, hasTicket, mayHaveCertificate }: Identities): boolean {
+function mayBe({ scheme, id }: AclEntry, { auth, saslUser, saslMechanism, mayHaveCertificate }: Identities): boolean {
   if (auth.some((own) => own.credentials.startsWith('super:'))) return true;
-  if (scheme === 'sasl') return hasTicket === true || (saslUser !== undefined && mayBeUser(saslUser, id));
+  if (scheme === 'sasl') return saslMechanism !== undefined || (saslUser !== undefined && mayBeUser(saslUser, id));
   if (scheme === 'x509') return mayHaveCertificate === true;
   if (scheme !== 'digest') return true;
   return auth.some(

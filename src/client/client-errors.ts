@@ -64,8 +64,8 @@ export function failuresText(failures: ReadonlyMap<string, unknown>): string | u
 }
 
 /**
- * The servers refused the credentials of the option `auth`, or the account of the option `sasl`; or Kerberos gave the
- * client no ticket for them.
+ * The servers refused the credentials of the option `auth`, or the account of the option `sasl`; or this client has
+ * nothing to show to them, such as a Kerberos ticket.
  */
 export class AuthFailedError extends LockError {
   static {

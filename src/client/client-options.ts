@@ -115,12 +115,12 @@ export function checkClientOptions(options: LockClientOptions = {}): CheckedClie
   if (signal !== undefined) expectSignal('signal', signal);
   const accounts = checkAuth(auth);
   const login = checkSasl(sasl);
-  const saslAccount = login?.mechanism === 'DIGEST-MD5' ? login : undefined;
+  const saslAccount = login && 'password' in login ? login : undefined;
   const log = checkedLog(logger, secretsOf(accounts, saslAccount));
   const checkedTls = checkTls(tls, log);
   const others = {
     saslUser: saslAccount?.username,
-    hasTicket: login?.mechanism === 'GSSAPI',
+    saslMechanism: login && 'handshake' in login ? login.mechanism : undefined,
     mayHaveCertificate: checkedTls?.mayHaveCertificate ?? false,
   };
   if (typeof debug !== 'boolean') throw new TypeError(expected('debug', 'true or false', debug));

@@ -9,7 +9,6 @@ import { checkClientOptions, type CheckedClientOptions, type LockClientOptions }
 import { ClientReport, type LockClientEvents } from './client-report.js';
 import type { ConnectionState } from './connection-state.js';
 import { firstConnection } from './first-connection.js';
-import { loadKerberos } from './kerberos-package.js';
 import { LockHost } from './lock-host.js';
 import { SessionKeeper } from './session-keeper.js';
 import { SessionSource } from './session-source.js';
@@ -38,7 +37,7 @@ export class LockClient implements AsyncDisposable {
    * @param connectString `host:port,host:port/chroot`. The default port is 2181. IPv6 addresses need brackets
    * @throws TypeError or RangeError for a bad connect string or option
    * @throws ConnectionTimeoutError if no server answers within `connectionTimeoutMs`
-   * @throws AuthFailedError if the servers refuse the credentials, or the account of `sasl`, or if Kerberos gives no ticket
+   * @throws AuthFailedError if the servers refuse the credentials, or the account of `sasl`, or without a Kerberos ticket
    * @throws RequestFailedError if every server says that it does not know a request that each lock needs
    * @throws TlsError if TLS with every server fails for a reason that a further attempt would not change
    * @throws the reason of `signal` if it aborts first
@@ -62,8 +61,6 @@ export class LockClient implements AsyncDisposable {
   ): Promise<LockClient> {
     const target = parseConnectString(connectString);
     const checked = checkClientOptions(options);
-    // A missing package is a bad option: it must not look like a failed connection.
-    if (checked.sasl?.mechanism === 'GSSAPI') await loadKerberos();
     throwIfAborted(checked.signal);
     const client = new LockClient(target, checked, surroundings, fromConnect);
     try {

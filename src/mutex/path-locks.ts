@@ -25,8 +25,7 @@ declare module '../client/lock-client.js' {
   interface LockClient extends PathLocks {}
 }
 
-// The method is added here because `src/client` knows no locks. package.json lists this module in `sideEffects`, so
-// that bundlers keep it.
+// The method is added here because `src/client` knows no locks.
 LockClient.prototype.withLock = async function withLock(path, job, options) {
   expectThis(this instanceof LockClient, 'client.withLock(path, job)');
   return new InterProcessMutex(this, path).withLock(job, options);

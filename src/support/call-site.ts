@@ -1,5 +1,5 @@
 /**
- * The place where the application called the library: the innermost stack frames outside of the library's own folder,
+ * The place where the application called the library: the innermost stack frames outside of the library itself,
  * as one text. Must be called in the same step as the application's call.
  */
 export function callSite(): string {
@@ -39,10 +39,10 @@ const mostFrames = 3;
 const ownFrame = framesOf(stackHere())[0] ?? '';
 
 /**
- * The folder of the built package, or of its sources, as stacks name it. `import.meta.url` does not exist in every
- * module system that the package may be bundled for.
+ * The file of the built package, or the folder of its sources, as stacks name it. `import.meta.url` does not exist in
+ * every module system that the package may be bundled for.
  */
-const library = /([^\s(]+[/\\])support[/\\]call-site\.[cm]?[jt]s/.exec(ownFrame)?.[1];
+const library = /([^\s(]+[/\\](?:zookeeper-fair-lock\.js|(?=support[/\\]call-site\.ts)))/.exec(ownFrame)?.[1];
 
 /** The same for people, or the file of the bundle that contains this module; undefined if the stack does not name it. */
-export const libraryPlace = /^(?:.*? \()?(.+?)(?:support[/\\]call-site\.[cm]?[jt]s)?(?::\d+)+\)?$/.exec(ownFrame)?.[1];
+export const libraryPlace = /^(?:.*? \()?(.+?)(?:support[/\\]call-site\.ts)?(?::\d+)+\)?$/.exec(ownFrame)?.[1];

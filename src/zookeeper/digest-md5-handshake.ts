@@ -1,5 +1,5 @@
 import { answerChallenge, isConfirmed, type DigestAnswer, type SaslAccount } from './digest-md5.js';
-import { checkAnswer, SaslRefusal, type SaslHandshake } from './sasl-handshake.js';
+import { SaslRefusal, type SaslHandshake } from './sasl-handshake.js';
 
 /**
  * The mechanism DIGEST-MD5: the client sends an empty message, the server answers with a challenge, and confirms the
@@ -18,8 +18,7 @@ export class DigestMd5Handshake implements SaslHandshake {
     return Buffer.alloc(0);
   }
 
-  next(error: number, token: Buffer): Buffer | undefined {
-    checkAnswer(error);
+  next(token: Buffer): Buffer | undefined {
     if (this.#state.at === 'beginning') {
       // A server without a JAAS configuration answers with a null token.
       if (token.length === 0) throw new SaslRefusal('no-sasl');

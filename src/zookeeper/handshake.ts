@@ -5,7 +5,7 @@ import { closeLateGrant } from './late-grant.js';
 import type { Opening } from './opening-messages.js';
 import { closeSession, type Operation } from './operations.js';
 import { readReplyHeader, replyBodyAt } from './replies.js';
-import { SaslRefusal, saslToken, type SaslHandshake, type SaslMessage, type SaslSource } from './sasl-handshake.js';
+import { checkAnswer, SaslRefusal, saslToken, type SaslHandshake, type SaslSource } from './sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
 import { Reader, Writer } from './wire.js';
 
@@ -72,7 +72,7 @@ export class Handshake implements LinkUser {
   }
 
   /**
-   * The link waits for `ask`, without a time limit. The first message of SASL is made before: a missing Kerberos ticket
+   * The link waits for `ask`, without a time limit. The first message of SASL is made before: a missing ticket
    * is known while the session's other connection still works. Calls `done` when `ask` may follow.
    */
   prepare(done: () => void): void {
@@ -184,10 +184,14 @@ export class Handshake implements LinkUser {
 
   #beginSasl(): SaslHandshake | undefined {
     const { sasl, host } = this.#options;
-    return sasl?.({ host: host.host, isConnected: () => this.link.isOpen });
+    return sasl?.({
+      host: host.host,
+      isConnected: () => this.link.isOpen,
+      refusal: (why, text) => new SaslRefusal(why, text),
+    });
   }
 
-  #sendToken(state: Authenticating, token: SaslMessage): void {
+  #sendToken(state: Authenticating, token: Buffer | Promise<Buffer>): void {
     state.xid = undefined;
     if (token instanceof Promise) {
       this.#whenMade(token, (made) => this.#sendToken(state, made));
@@ -196,7 +200,7 @@ export class Handshake implements LinkUser {
     state.xid = this.#write(saslToken(token));
   }
 
-  /** Only Kerberos makes a message that is not there at once. The link may have ended meanwhile. */
+  /** Only a mechanism such as Kerberos makes a message that is not there at once. The link may have ended meanwhile. */
   #whenMade(token: Promise<Buffer>, then: (made: Buffer) => void): void {
     const ifOpen = (act: () => void): void => {
       if (this.link.isOpen && this.#state.at !== 'ended') this.link.guard(act);
@@ -207,7 +211,7 @@ export class Handshake implements LinkUser {
     );
   }
 
-  /** Unless Kerberos' failure is a refusal, a further attempt may succeed. */
+  /** Unless the failure is a refusal, a further attempt may succeed. */
   #notMade(why: unknown): void {
     if (why instanceof SaslRefusal) this.#listener.refused(this, why);
     else this.link.drop(why instanceof Error ? why : new Error(String(why)));
@@ -220,9 +224,10 @@ export class Handshake implements LinkUser {
         `The server answered request ${xid}, but ${state.xid === undefined ? 'no answer' : `request ${state.xid}`} was due`,
       );
     const token = error === 0 ? new Reader(frame, replyBodyAt).bytes() : Buffer.alloc(0);
-    let next: SaslMessage | undefined;
+    let next: Buffer | Promise<Buffer> | undefined;
     try {
-      next = state.sasl.next(error, token);
+      checkAnswer(error, state.sasl.refusedText);
+      next = state.sasl.next(token);
     } catch (why) {
       if (!(why instanceof SaslRefusal)) throw why;
       this.#listener.refused(this, why);
@@ -251,7 +256,7 @@ export class Handshake implements LinkUser {
     if (this.#state.at === 'ended' || this.#state.at === 'given up') return;
     const { server } = this.link;
     const waitsForTicket = this.#state.at === 'authenticating' && this.#state.xid === undefined;
-    const silent = waitsForTicket ? `Kerberos gave no token for ${server}` : `${server} did not answer`;
+    const silent = waitsForTicket ? `The client had no message of SASL for ${server}` : `${server} did not answer`;
     this.#listener.ranOut();
     this.drop(new Error(`${silent} within ${Math.round(attemptMs)} ms, the time of one attempt`));
   }

@@ -1,27 +1,35 @@
 import type { Operation } from './operations.js';
 import { ZooKeeperError } from './zookeeper-error.js';
 
-/**
- * The authentication of one connection by a mechanism of SASL, after the ConnectResponse and before any other request:
- * the client and the server send each other messages in turn until the server has accepted the account.
- */
-export interface SaslHandshake {
-  /** The first message. */
-  begin(): SaslMessage;
-  /**
-   * Returns the client's next message, or undefined when the server has accepted the account.
-   *
-   * @param error the error number of the server's answer
-   * @throws SaslRefusal if the server has refused the account, or has no SASL. A promise rejects with it
-   */
-  next(error: number, token: Buffer): SaslMessage | undefined;
+/** A mechanism of SASL that is in a package of its own, such as Kerberos in `@zookeeper-fair-lock/kerberos`. */
+export interface SaslMechanism {
+  /** The name of the mechanism in SASL, such as `GSSAPI`. */
+  readonly mechanism: string;
+  /** Begins the authentication of a new connection. */
+  readonly handshake: SaslSource;
 }
-
-/** A message that is known at once, or one that Kerberos has to make. */
-export type SaslMessage = Buffer | Promise<Buffer>;
 
 /** Begins the authentication of a new connection. */
 export type SaslSource = (peer: SaslPeer) => SaslHandshake;
+
+/**
+ * The authentication of one connection by a mechanism of SASL, after the ConnectResponse and before any other request:
+ * the client and the server send each other messages in turn until the server has accepted the account. A message may
+ * take time: then its promise rejects if it cannot be made.
+ */
+export interface SaslHandshake {
+  /** The first message. */
+  begin(): Buffer | Promise<Buffer>;
+  /**
+   * Returns the client's next message, or undefined when the server has accepted the account.
+   *
+   * @param token the server's answer
+   * @throws an error that `SaslPeer.refusal` has made, if the server has refused the account, or has no SASL
+   */
+  next(token: Buffer): Buffer | Promise<Buffer> | undefined;
+  /** The text of the error if the server says that it refuses the account. */
+  readonly refusedText?: string;
+}
 
 /** The other end of a connection that authenticates by SASL. */
 export interface SaslPeer {
@@ -29,6 +37,13 @@ export interface SaslPeer {
   readonly host: string;
   /** False once the connection has ended: nobody waits for a message any more. */
   readonly isConnected: () => boolean;
+  /**
+   * Makes the error after which no further attempt follows, unless a session with a hold may still go on.
+   *
+   * @param why `account`: the server refused the account. `no-sasl`: the server has no SASL. `server`: the server could
+   * not prove who it is. `no-ticket`: the client has nothing to show to the server
+   */
+  refusal(why: 'account' | 'no-sasl' | 'server' | 'no-ticket', text: string): Error;
 }
 
 /**

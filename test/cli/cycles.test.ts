@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { labOfEachTest } from '../../lab/lab.ts';
 
-const bin = fileURLToPath(new URL('../../bin/zklock.cjs', import.meta.url));
+const bin = fileURLToPath(new URL('../../packages/zklock/bin/zklock.cjs', import.meta.url));
 const shells = 20;
 /** `ZKLOCK_CYCLES=1000 npm run test:cli -- test/cli/cycles.test.ts` is the whole run. */
 const cycles = Number(process.env['ZKLOCK_CYCLES'] ?? 100);

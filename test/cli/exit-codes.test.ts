@@ -14,7 +14,7 @@ describe('the exit code of zklock', () => {
   it('is 70, with the reason, if the standard output cannot be written', function () {
     if (process.platform !== 'linux') this.skip();
     const full = openSync('/dev/full', 'w');
-    const { status, stderr } = spawnSync(process.execPath, ['bin/zklock.cjs', '--help'], {
+    const { status, stderr } = spawnSync(process.execPath, ['packages/zklock/bin/zklock.cjs', '--help'], {
       stdio: ['ignore', full, 'pipe'],
       encoding: 'utf8',
     });
@@ -32,7 +32,7 @@ describe('the exit code of zklock watch', () => {
   it('is 77 if its reader has left, and not all was shown', async () => {
     await (await lab.mutex.acquire()).release();
     await lab.observer.create(`${lab.path}/hidden`, [{ permissions: 30, scheme: 'world', id: 'anyone' }]);
-    const words = ['bin/zklock.cjs', 'watch', '--json', '--servers', lab.connectString, lab.path];
+    const words = ['packages/zklock/bin/zklock.cjs', 'watch', '--json', '--servers', lab.connectString, lab.path];
     const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] });
     await once(child.stdout, 'data');
     child.stdout.destroy();

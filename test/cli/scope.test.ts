@@ -4,7 +4,7 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { controlGroups, mayHaveScopes } from './support/control-groups.ts';
 import { Zklock } from './support/zklock.ts';
 
-const bin = fileURLToPath(new URL('../../bin/zklock.cjs', import.meta.url));
+const bin = fileURLToPath(new URL('../../packages/zklock/bin/zklock.cjs', import.meta.url));
 const asNobody = 'process.setgroups([]); process.setgid(65534); process.setuid(65534)';
 
 describe('zklock run --scope', function () {

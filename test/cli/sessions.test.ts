@@ -12,7 +12,7 @@ import { allProcesses, isRunning, processOf, runningWith } from './support/proce
 import { hasParentDeathSignal, watchdogOf } from './support/watchdog-of.ts';
 import { Zklock } from './support/zklock.ts';
 
-const bin = fileURLToPath(new URL('../../bin/zklock.cjs', import.meta.url));
+const bin = fileURLToPath(new URL('../../packages/zklock/bin/zklock.cjs', import.meta.url));
 
 /** Goes on after the signals that end others, and tells its number. */
 const stubborn = `trap '' HUP INT TERM; echo "ready $$"; while :; do sleep 0.05; done`;

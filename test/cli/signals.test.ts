@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { until } from '../../lab/until.ts';
-import { passedOn } from '../../src/cli/run/interrupts.ts';
-import { exitCodeOfSignal } from '../../src/cli/exit-code.ts';
+import { passedOn } from '../../packages/zklock/src/cli/run/interrupts.ts';
+import { exitCodeOfSignal } from '../../packages/zklock/src/cli/exit-code.ts';
 import { allProcesses, isRunning, processOf } from './support/processes.ts';
 import { watchdogOf } from './support/watchdog-of.ts';
 import { Zklock } from './support/zklock.ts';

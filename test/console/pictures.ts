@@ -2,8 +2,8 @@
 // every kind.
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
-import { LockBoard } from '../../src/board/lock-board.ts';
-import { ConsoleServer } from '../../src/console/console-server.ts';
+import { LockBoard } from '../../packages/zklock/src/board/lock-board.ts';
+import { ConsoleServer } from '../../packages/zklock/src/console/console-server.ts';
 import {
   forceRelease,
   InterProcessMutex,

@@ -10,7 +10,7 @@ import {
   setWatches,
   type Operation,
 } from '../../src/zookeeper/operations.ts';
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../packages/testing/src/index.ts';
 import { probeOf } from './probe.ts';
 
 /** The rights that a client without an account has on a hidden znode: all but to read it. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../packages/testing/src/index.ts';
 import { blocksOf, pages, root } from './support/blocks.ts';
 import { checkJava, checkSyntax } from './support/other-languages.ts';
 import { compile, type Program } from './support/programs.ts';

@@ -14,7 +14,7 @@ import { keyFolder } from '../../lab/servers/tls-keys.ts';
 import { startRealServer } from '../../lab/servers/zookeeper-server.ts';
 import { Example, exampleFiles } from './support/example.ts';
 
-const bin = fileURLToPath(new URL('../../bin/zklock.cjs', import.meta.url));
+const bin = fileURLToPath(new URL('../../packages/zklock/bin/zklock.cjs', import.meta.url));
 const script = fileURLToPath(new URL('../../examples/cron.sh', import.meta.url));
 
 /** Programs that need several hosts, a signal or a server with TLS. The other programs run without further help. */

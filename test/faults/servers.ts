@@ -1,6 +1,6 @@
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
-import { ServerConnection } from '../../src/testing/server-connection.ts';
-import { JuteWriter } from '../../src/testing/jute.ts';
+import { EmbeddedZooKeeper } from '../../packages/testing/src/index.ts';
+import { ServerConnection } from '../../packages/testing/src/server-connection.ts';
+import { JuteWriter } from '../../packages/testing/src/jute.ts';
 import { createPersistent, openAcl, remove, setData, type Operation } from '../../src/zookeeper/operations.ts';
 import { Writer } from '../../src/zookeeper/wire.ts';
 import type { Ensemble } from '../../lab/ensemble/ensemble.ts';

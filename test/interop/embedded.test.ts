@@ -7,7 +7,7 @@ import { connectObserver, type Observer } from '../../lab/wire/observer.ts';
 import { skipWithout } from '../../lab/skip-without.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { until } from '../../lab/until.ts';
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../packages/testing/src/index.ts';
 
 interface Server {
   readonly connectString: string;

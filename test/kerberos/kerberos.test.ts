@@ -4,9 +4,9 @@ import {
   ConnectionTimeoutError,
   InterProcessMutex,
   LockClient,
-  type GssapiOptions,
   type LockClientOptions,
 } from '../../src/index.ts';
+import { kerberos, type KerberosAccount } from '../../packages/kerberos/src/index.ts';
 import { account, permission } from '../../lab/wire/account.ts';
 import { answered, sent } from '../../lab/proxy/frame-matches.ts';
 import { KerberosRealm } from '../../lab/servers/kerberos-realm.ts';
@@ -18,9 +18,7 @@ import { startProxy, type ZkProxy } from '../../lab/proxy/zk-proxy.ts';
 import { startRealServer, type ServerOptions, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 
 const service = 'zookeeper/127.0.0.1';
-const gssapi = (options: Omit<GssapiOptions, 'mechanism'> = {}): LockClientOptions => ({
-  sasl: { mechanism: 'GSSAPI', ...options },
-});
+const gssapi = async (account: KerberosAccount = {}): Promise<LockClientOptions> => ({ sasl: await kerberos(account) });
 
 describe('authentication by Kerberos', function () {
   this.timeout(90_000);
@@ -73,13 +71,13 @@ describe('authentication by Kerberos', function () {
   };
 
   it('makes the principal of the ticket the owner of its znodes', async () => {
-    await using alice = await account(proxy.connectString, { ...gssapi(), acl: 'creator-only' });
+    await using alice = await account(proxy.connectString, { ...(await gssapi()), acl: 'creator-only' });
     const hold = await new InterProcessMutex(alice.client, testPath('kerberos')).acquire();
     expect(await alice.acl(hold.path)).to.deep.equal([
       { permissions: permission.all, scheme: 'sasl', id: 'alice@LOCK.TEST' },
     ]);
     process.env['KRB5CCNAME'] = await realm.login('bob', keytabs.bob);
-    await using bob = await account(proxy.connectString, gssapi());
+    await using bob = await account(proxy.connectString, await gssapi());
     expect((await rejection(bob.read(hold.path))).message).to.contain('NO_AUTH');
     expect(await hold.release()).to.equal('released');
   });
@@ -87,9 +85,9 @@ describe('authentication by Kerberos', function () {
   it('lets two principals share a lock by an ACL with their ids', async () => {
     const acl = ['alice', 'bob'].map((name) => ({ permissions: 31, scheme: 'sasl', id: `${name}@LOCK.TEST` }));
     const path = testPath('kerberos');
-    await using alice = await account(proxy.connectString, { ...gssapi(), acl });
+    await using alice = await account(proxy.connectString, { ...(await gssapi()), acl });
     process.env['KRB5CCNAME'] = await realm.login('bob', keytabs.bob);
-    await using bob = await account(proxy.connectString, { ...gssapi(), acl });
+    await using bob = await account(proxy.connectString, { ...(await gssapi()), acl });
     const hold = await new InterProcessMutex(alice.client, path).acquire();
     const waiting = new InterProcessMutex(bob.client, path).acquire();
     await until('bob waits', async () => (await alice.children(path)).length === 2);
@@ -98,7 +96,7 @@ describe('authentication by Kerberos', function () {
   });
 
   it('comes before everything else on each connection, and needs no KDC when the session attaches anew', async () => {
-    await using client = await LockClient.connect(proxy.connectString, { ...gssapi(), acl: 'creator-only' });
+    await using client = await LockClient.connect(proxy.connectString, { ...(await gssapi()), acl: 'creator-only' });
     const hold = await new InterProcessMutex(client, testPath('kerberos')).acquire();
     await realm.killKdc();
     try {
@@ -122,7 +120,7 @@ describe('authentication by Kerberos', function () {
     process.env['KRB5CCNAME'] = realm.newFile('cache');
     process.env['KRB5_CLIENT_KTNAME'] = keytabs.bob;
     await using bob = await account(server.secureConnectString, {
-      ...gssapi({ servicePrincipal: service, principal: 'bob@LOCK.TEST' }),
+      ...(await gssapi({ servicePrincipal: service, principal: 'bob@LOCK.TEST' })),
       tls: clientTls(),
       acl: 'creator-only',
     });
@@ -140,7 +138,7 @@ describe('authentication by Kerberos', function () {
       [server, 'carol/host.internal@LOCK.TEST'],
       [other, 'carol'],
     ] as const) {
-      await using carol = await account(connectString, { ...gssapi(), acl: 'creator-only' });
+      await using carol = await account(connectString, { ...(await gssapi()), acl: 'creator-only' });
       const hold = await new InterProcessMutex(carol.client, testPath('kerberos')).acquire();
       expect((await carol.acl(hold.path)).map((entry) => entry.id)).to.deep.equal([id]);
       await hold.release();
@@ -161,14 +159,14 @@ describe('authentication by Kerberos', function () {
     ],
   ] as const) {
     it(`with ${fault} fails at once with an AuthFailedError, after one connection`, async () => {
-      expect((await refusal(gssapi(options))).message).to.contain(says);
+      expect((await refusal(await gssapi(options))).message).to.contain(says);
       expect(connects()).to.equal(1);
     });
   }
 
   it('without a ticket fails at once with an AuthFailedError that says what to check', async () => {
     process.env['KRB5CCNAME'] = realm.newFile('cache');
-    const { message } = await refusal(gssapi());
+    const { message } = await refusal(await gssapi());
     expect(message)
       .to.match(/^This client cannot authenticate to the servers /)
       .and.contain(`no ticket for ${service}: `)
@@ -181,10 +179,10 @@ describe('authentication by Kerberos', function () {
     const cache = await realm.login('alice', keytabs.alice, 1);
     await until('the login has expired', async () => !(await realm.givesTicket(cache, 'zookeeper/other')), 30_000);
     process.env['KRB5CCNAME'] = cache;
-    expect((await refusal(gssapi())).message).to.match(/no ticket for .*expired/i);
+    expect((await refusal(await gssapi())).message).to.match(/no ticket for .*expired/i);
     expect(connects()).to.equal(1);
     process.env['KRB5_CLIENT_KTNAME'] = keytabs.alice;
-    await using client = await LockClient.connect(proxy.connectString, gssapi());
+    await using client = await LockClient.connect(proxy.connectString, await gssapi());
     expect(client.state).to.equal('connected');
   });
 
@@ -197,14 +195,14 @@ describe('authentication by Kerberos', function () {
       length.writeInt32BE(frame.body.length);
       return { replaceWith: Buffer.concat([length, frame.body.subarray(0, 20), token]) };
     });
-    expect((await refusal(gssapi())).message).to.contain(`the server could not prove that it is ${service}: `);
+    expect((await refusal(await gssapi())).message).to.contain(`the server could not prove that it is ${service}: `);
   });
 
   it('names the KDC that cannot be reached, and goes on until connectionTimeoutMs', async () => {
     await realm.killKdc();
     try {
       const error = await rejection(
-        LockClient.connect(proxy.connectString, { ...gssapi(), connectionTimeoutMs: 2_000 }),
+        LockClient.connect(proxy.connectString, { ...(await gssapi()), connectionTimeoutMs: 2_000 }),
       );
       expect(error).to.be.instanceOf(ConnectionTimeoutError);
       expect(error.message).to.contain(`no ticket for ${service}: Cannot contact any KDC`);
@@ -216,7 +214,7 @@ describe('authentication by Kerberos', function () {
 
   it('has the time of the attempt: a KDC that does not answer delays only its own thread', async () => {
     realm.pauseKdc();
-    const connecting = LockClient.connect(proxy.connectString, { ...gssapi(), sessionTimeoutMs: 4_000 });
+    const connecting = LockClient.connect(proxy.connectString, { ...(await gssapi()), sessionTimeoutMs: 4_000 });
     try {
       await proxy.seen(sent('connect'), 3);
     } finally {
@@ -228,7 +226,10 @@ describe('authentication by Kerberos', function () {
   });
 
   it('keeps the session without a ticket, and goes on when there is one', async () => {
-    await using client = await LockClient.connect(proxy.connectString, { ...gssapi(), sessionTimeoutMs: 40_000 });
+    await using client = await LockClient.connect(proxy.connectString, {
+      ...(await gssapi()),
+      sessionTimeoutMs: 40_000,
+    });
     const hold = await new InterProcessMutex(client, testPath('kerberos')).acquire();
     const cache = process.env['KRB5CCNAME'];
     process.env['KRB5CCNAME'] = realm.newFile('cache');
@@ -243,14 +244,14 @@ describe('authentication by Kerberos', function () {
 
   it('is refused by a server whose accounts are those of DIGEST-MD5', async () => {
     await using other = await startRealServer({ security: { sasl: { alice: 'open sesame' } } });
-    const error = await refusal(gssapi(), other.connectString);
+    const error = await refusal(await gssapi(), other.connectString);
 
     expect(error.message).to.contain('its answer is no message of Kerberos').and.contain('Krb5LoginModule');
   });
 
   it('is refused by a server without SASL', async () => {
     await using other = await startRealServer();
-    expect((await refusal(gssapi(), other.connectString)).message).to.contain('the server has no SASL');
+    expect((await refusal(await gssapi(), other.connectString)).message).to.contain('the server has no SASL');
   });
 
   it('is what a server of Kerberos wants: it refuses a user name and a password', async () => {

@@ -5,7 +5,7 @@ import { startFront, type Front } from '../../lab/servers/virtual/front.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { rejection } from '../../lab/until.ts';
 import { AuthFailedError, InterProcessMutex, LockClient, TlsError, type LockClientOptions } from '../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../packages/testing/src/index.ts';
 
 const users = { alice: 'open sesame', bob: 'pass€wört "quoted"' };
 const as = (username: string, password: string, more: LockClientOptions = {}): LockClientOptions => ({

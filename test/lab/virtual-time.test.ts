@@ -13,7 +13,7 @@ describe('virtual time', () => {
   afterEach(() => time.stop());
 
   it('stands still while a module is loaded, also one that was loaded before', async () => {
-    for (let count = 0; count < 2; count += 1) await import('../../src/cli/verbs/man.ts');
+    for (let count = 0; count < 2; count += 1) await import('../../packages/zklock/src/cli/verbs/man.ts');
     expect(time.now()).to.equal(0);
   });
 

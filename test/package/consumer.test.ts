@@ -1,4 +1,4 @@
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { sharedZooKeeper } from '../../lab/hooks.ts';
@@ -6,11 +6,14 @@ import { run } from './support/command.ts';
 import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
 import {
+  embeddedByImport,
+  embeddedByRequire,
   importAndRequire,
   instrumentLock,
   listen,
   lockByImport,
   lockByRequire,
+  loginByKerberos,
   twoCopies,
 } from './support/programs.ts';
 import { tarball } from './support/tarball.ts';
@@ -62,34 +65,45 @@ describe(`an application on Node ${process.version}`, function () {
     await nodePrints('bigint', 'typed.mjs');
   });
 
-  it('instruments its locks if it has @opentelemetry/api', async function () {
+  it('instruments its locks with the package for OpenTelemetry, which brings @opentelemetry/api', async function () {
     this.timeout(300_000); // an installation
-    using instrumented = await Consumer.install('@opentelemetry/api@1.9.0');
+    using instrumented = await Consumer.install(tarball('@zookeeper-fair-lock/opentelemetry'));
     instrumented.write('instrumented.mts', instrumentLock);
     await instrumented.compile(['instrumented.mts'], { module: 'nodenext' });
     await prints('stopped', process.execPath, ['instrumented.mjs'], { folder: instrumented.folder, servers });
   });
 
-  it('has the command zklock, also by the name of the package', async () => {
-    for (const name of ['zklock', 'zookeeper-fair-lock']) {
-      const command = consumer.pathOf(`node_modules/.bin/${name}`);
-      const line = '"$0" run --servers "$1" "$2" -- echo it runs';
-      await prints('it runs', '/bin/sh', ['-c', line, command], { folder: consumer.folder, servers });
-    }
+  it('tests its own code with a ZooKeeper in its process, by import and by require', async function () {
+    this.timeout(300_000); // an installation
+    await consumer.add(tarball('@zookeeper-fair-lock/testing'));
+    consumer.write('embedded.mjs', embeddedByImport);
+    consumer.write('embedded.cjs', embeddedByRequire);
+    for (const file of ['embedded.mjs', 'embedded.cjs']) await nodePrints('locked', file);
+  });
+
+  it('authenticates by Kerberos with the package for it, which asks for the package kerberos', async function () {
+    this.timeout(300_000); // an installation
+    await consumer.add(tarball('@zookeeper-fair-lock/kerberos'));
+    consumer.write('kerberos.mjs', loginByKerberos);
+    await nodePrints('refused', 'kerberos.mjs');
+  });
+
+  it('runs npx zklock, without the lock or any other package', async function () {
+    this.timeout(300_000); // an installation
+    const folder = consumer.pathOf('shell');
+    consumer.write('shell/package.json', JSON.stringify({ private: true }));
+    await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball('zklock')], folder, 280_000);
+    expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).to.deep.equal(['zklock']);
+    const line = 'npx --no-install zklock run --servers "$0" "$1" -- echo it runs';
+    await prints('it runs', '/bin/sh', ['-c', line], { folder, servers });
   });
 
   it('has the manual page of zklock if it is installed globally', async function () {
     this.timeout(300_000); // an installation
     const prefix = consumer.pathOf('global');
     const how = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'];
-    await run('npm', ['install', '--global', '--prefix', prefix, ...how, tarball()], consumer.folder, 280_000);
+    await run('npm', ['install', '--global', '--prefix', prefix, ...how, tarball('zklock')], consumer.folder, 280_000);
     expect(readFileSync(join(prefix, 'share/man/man1/zklock.1'), 'utf8')).to.contain('.TH ZKLOCK 1');
-  });
-
-  it('loads nothing of the command line by import or require', async () => {
-    const look = `Object.keys(require.cache).filter((file) => /zookeeper-fair-lock.(?:bin|dist.(?:zklock|cli|console|board)\\b)/.test(file))`;
-    consumer.write('loaded.cjs', `require('zookeeper-fair-lock'); console.log(JSON.stringify(${look}));`);
-    await nodePrints('[]', 'loaded.cjs');
   });
 
   function nodePrints(line: string, file: string): Promise<void> {

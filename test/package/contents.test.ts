@@ -1,84 +1,97 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { run } from './support/command.ts';
+import { tarball } from './support/tarball.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const sources = filesOf('src').filter((file) => !file.endsWith('.d.ts'));
+const names = ['zookeeper-fair-lock', 'zklock', ...['testing', 'opentelemetry', 'kerberos'].map(scoped)];
 
-describe('the package', function () {
+describe('the packages', function () {
   this.timeout(60_000);
 
-  it('contains each source file as .js and .d.ts, the page of the console, the command, the manual page, the guide, the examples, the pages about the project, and nothing else', async () => {
-    const built = sources.flatMap((file) => builtFrom(`dist/${file}`));
-    const project = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'];
-    expect(await packedFiles()).to.have.members([
-      ...project.filter((file) => existsSync(join(root, file))),
-      'dist/package.json', // declares CommonJS
-      'bin/zklock.cjs',
-      'dist/zklock.1',
-      'dist/zklock-run.cjs',
-      'dist/zklock.LICENSES',
-      'dist/zklock.cjs',
-      ...built,
-      ...filesOf('docs').map((file) => `docs/${file}`),
-      ...filesOf('examples')
-        .filter((file) => file !== 'tsconfig.json')
-        .map((file) => `examples/${file}`),
+  it('are all that the repository has', () => {
+    const folders = readdirSync(join(root, 'packages')).filter((name) =>
+      existsSync(join(root, 'packages', name, 'package.json')),
+    );
+    expect(folders.map((folder) => manifestOf(`packages/${folder}`).name)).to.have.members(names.slice(1));
+  });
+
+  it('are small: the lock has less than 200 KB, the others together less than 320 KB', () => {
+    const [lock = Infinity, ...others] = names.map((name) => statSync(tarball(name)).size);
+    expect(lock).to.be.below(200_000);
+    expect(others.reduce((sum, size) => sum + size)).to.be.below(320_000);
+  });
+
+  it('contain what is built, and neither sources, docs nor pictures', async () => {
+    const always = ['package/LICENSE', 'package/README.md', 'package/package.json'];
+    const library = [...always, 'package/dist/package.json']; // declares CommonJS
+    const lock = ['package/dist/zookeeper-fair-lock.d.ts', 'package/dist/zookeeper-fair-lock.js'];
+    expect(await filesIn('zookeeper-fair-lock')).to.have.members([...library, ...lock]);
+    for (const name of ['testing', 'opentelemetry', 'kerberos'].map(scoped)) {
+      const files = await filesIn(name);
+      expect(files, name).to.include.members([...library, 'package/dist/index.js', 'package/dist/index.d.ts']);
+      const left = files.filter((file) => !library.includes(file) && file !== 'package/dist/index.js');
+      expect(left.filter((file) => !/^package\/dist\/[\w-]+\.d\.ts$/.test(file))).to.deep.equal([]);
+    }
+    const page = readdirSync(join(root, 'packages/zklock/src/console/page')).filter((file) => !file.endsWith('ts'));
+    const bundles = ['zklock-run.cjs', 'zklock.1', 'zklock.LICENSES', 'zklock.cjs'];
+    expect(await filesIn('zklock')).to.have.members([
+      ...always,
+      'package/bin/zklock.cjs',
+      ...bundles.map((file) => `package/dist/${file}`),
+      ...page.map((file) => `package/dist/console/page/${file}`),
     ]);
   });
 
-  it('lists the modules with side effects in the package.json of dist too, because bundlers may read only that one', () => {
-    const listedIn = (folder: string): string[] => {
-      const file = readFileSync(join(root, folder, 'package.json'), 'utf8');
-      const { sideEffects } = JSON.parse(file) as { sideEffects: string[] };
-      return sideEffects.map((name) => join(root, folder, name));
-    };
-    expect(listedIn('dist')).to.deep.equal(listedIn('.'));
-    for (const module of listedIn('dist')) expect(existsSync(module), module).to.equal(true);
+  it('have one version, and the lock in exactly this version beside them', () => {
+    const { version } = manifestOf('.');
+    for (const folder of readdirSync(join(root, 'packages'))) {
+      const manifest = manifestOf(`packages/${folder}`);
+      expect(manifest.version, folder).to.equal(version);
+      expect(manifest.peerDependencies?.['zookeeper-fair-lock'] ?? version, folder).to.equal(version);
+    }
   });
 
-  it('declares nothing that the sources mark @internal', () => {
-    expect(sources.filter((file) => readFileSync(join(root, 'src', file), 'utf8').includes('@internal'))).not.to.be
-      .empty;
-    const leaking = filesOf('dist').filter(
-      (file) => file.endsWith('.d.ts') && readFileSync(join(root, 'dist', file), 'utf8').includes('@internal'),
-    );
-    expect(leaking).to.deep.equal([]);
+  it('declare nothing that the sources mark @internal', () => {
+    expect(readFileSync(join(root, 'src/client/lock-client.ts'), 'utf8')).to.include('@internal');
+    const declarations = ['.', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}`)]
+      .flatMap((folder) => readdirSync(join(root, folder, 'dist')).map((file) => join(root, folder, 'dist', file)))
+      .filter((file) => file.endsWith('.d.ts'));
+    expect(declarations).not.to.have.length(0);
+    expect(declarations.filter((file) => readFileSync(file, 'utf8').includes('@internal'))).to.deep.equal([]);
   });
 
-  it('depends on node-zookeeper-client in exactly the version whose internals it uses, and on nothing else', () => {
-    const { dependencies, peerDependencies, peerDependenciesMeta, optionalDependencies } = JSON.parse(
-      readFileSync(join(root, 'package.json'), 'utf8'),
-    ) as Record<string, unknown>;
-    expect({ dependencies, peerDependencies, peerDependenciesMeta, optionalDependencies }).to.deep.equal({
+  it('depend on node-zookeeper-client in exactly the version whose internals the lock uses, and on nothing else', () => {
+    const { dependencies, peerDependencies, optionalDependencies } = manifestOf('.');
+    expect({ dependencies, peerDependencies, optionalDependencies }).to.deep.equal({
       dependencies: { 'node-zookeeper-client': '1.1.3' },
-      peerDependencies: { '@opentelemetry/api': '^1.9.0', kerberos: '^7.0.0' },
-      peerDependenciesMeta: { '@opentelemetry/api': { optional: true }, kerberos: { optional: true } },
+      peerDependencies: undefined,
       optionalDependencies: undefined,
     });
+    for (const folder of readdirSync(join(root, 'packages')))
+      expect(manifestOf(`packages/${folder}`), folder).not.to.have.any.keys('dependencies', 'optionalDependencies');
   });
 });
 
-/** Without scripts, because prepack's output would precede the JSON, and dist is already built. */
-async function packedFiles(): Promise<string[]> {
-  const listing = JSON.parse(await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], root)) as {
-    files: { path: string }[];
-  }[];
-  return listing.flatMap(({ files }) => files.map(({ path }) => path));
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies?: object;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: object;
 }
 
-/** TypeScript is compiled; the other files are those of the console's page. */
-function builtFrom(file: string): string[] {
-  const [, module = '', kind = ''] = /^(.+)\.([cm]?)ts$/.exec(file) ?? [];
-  return module === '' ? [file] : [`${module}.d.${kind}ts`, `${module}.${kind}js`];
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest;
 }
 
-function filesOf(folder: string): string[] {
-  const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(join(root, folder), join(entry.parentPath, entry.name)));
-  return files.map((file) => file.replaceAll('\\', '/'));
+async function filesIn(name: string): Promise<string[]> {
+  const listing = await run('tar', ['-tzf', tarball(name)], root);
+  return listing.trim().split('\n');
+}
+
+function scoped(name: string): string {
+  return `@zookeeper-fair-lock/${name}`;
 }

@@ -8,21 +8,28 @@ import { tarball } from './support/tarball.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-describe('the package, checked by linters', function () {
+const libraries = [
+  'zookeeper-fair-lock',
+  ...['testing', 'opentelemetry', 'kerberos'].map((name) => `@zookeeper-fair-lock/${name}`),
+];
+
+describe('the packages, checked by linters', function () {
   this.timeout(60_000);
 
-  it('passes publint without a message', async () => {
-    const { buffer } = new Uint8Array(readFileSync(tarball()));
-    const { messages, pkg } = await publint({ pack: { tarball: buffer }, strict: true });
-    expect(messages.map((message) => formatMessage(message, pkg))).to.deep.equal([]);
-  });
+  for (const name of ['zklock', ...libraries])
+    it(`${name} passes publint without a message`, async () => {
+      const { buffer } = new Uint8Array(readFileSync(tarball(name)));
+      const { messages, pkg } = await publint({ pack: { tarball: buffer }, strict: true });
+      expect(messages.map((message) => formatMessage(message, pkg))).to.deep.equal([]);
+    });
 
-  it('resolves to its types by import and by require, including old resolution, according to attw', async () => {
-    // Otherwise attw asks the registry for @types of a package that contains its own types.
-    await run(
-      'node_modules/.bin/attw',
-      [tarball(), '--profile', 'strict', '--no-definitely-typed', '--format', 'ascii', '--no-color'],
-      root,
-    );
-  });
+  for (const name of libraries)
+    it(`${name} resolves to its types by import and by require, including old resolution, according to attw`, async () => {
+      // Otherwise attw asks the registry for @types of a package that contains its own types.
+      await run(
+        'node_modules/.bin/attw',
+        [tarball(name), '--profile', 'strict', '--no-definitely-typed', '--format', 'ascii', '--no-color'],
+        root,
+      );
+    });
 });

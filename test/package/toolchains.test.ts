@@ -8,6 +8,7 @@ import { Consumer } from './support/consumer.ts';
 import { prints } from './support/prints.ts';
 import { importAndRequire, listen, lockByImport, lockByRequire } from './support/programs.ts';
 import { codeUnderTest, testsOfPage, type Timers } from './support/testing-page.ts';
+import { tarball } from './support/tarball.ts';
 import { toolCommand } from './support/tool-command.ts';
 
 const tools = [
@@ -29,7 +30,7 @@ describe('an application that is built, tested or run by other tools', function 
   before(async function () {
     this.timeout(300_000);
     ({ connectString: servers } = await sharedZooKeeper());
-    consumer = await Consumer.install(...tools);
+    consumer = await Consumer.install(tarball('@zookeeper-fair-lock/testing'), ...tools);
     // Bun's package needs its install script, which links the program of another package.
     await run(process.execPath, ['install.js'], consumer.pathOf('node_modules/bun'));
     consumer.write('app.mjs', lockByImport);

@@ -1,28 +1,34 @@
 import { readFileSync } from 'node:fs';
 import { Consumer } from './support/consumer.ts';
+import { tarball } from './support/tarball.ts';
 
 const typeTests = readFileSync(new URL('types/api.ts', import.meta.url), 'utf8').replace(
   "'../../../src/index.ts'",
   "'zookeeper-fair-lock'",
 );
 
-/** Imports all types of the package. */
-const everything = ['', '/testing', '/opentelemetry']
-  .map((entry, index) => `export * as part${index} from 'zookeeper-fair-lock${entry}';`)
-  .join('\n');
+const others = ['testing', 'opentelemetry', 'kerberos'].map((name) => `@zookeeper-fair-lock/${name}`);
+
+/** Imports all types of the packages, and gives the lock the login that the package for Kerberos makes. */
+const everything = `
+${['zookeeper-fair-lock', ...others].map((name, index) => `export * as part${index} from '${name}';`).join('\n')}
+import { kerberos } from '@zookeeper-fair-lock/kerberos';
+import type { LockClientOptions } from 'zookeeper-fair-lock';
+export const options: LockClientOptions = { sasl: await kerberos({ principal: 'orders' }) };
+`;
 
 const compilers = {
   'module: nodenext': { module: 'nodenext' },
   'module: esnext, moduleResolution: bundler': { module: 'esnext', moduleResolution: 'bundler' },
 };
 
-describe('the types of the package', function () {
+describe('the types of the packages', function () {
   this.timeout(60_000);
   let consumer: Consumer;
 
   before(async function () {
     this.timeout(300_000); // an installation
-    consumer = await Consumer.install('typescript@5.4.5', '@opentelemetry/api@1.9.0');
+    consumer = await Consumer.install('typescript@5.4.5', '@opentelemetry/api@1.9.0', ...others.map(tarball));
     for (const file of ['api.ts', 'api.mts', 'api.cts']) consumer.write(file, typeTests);
   });
 
@@ -55,8 +61,9 @@ describe('the types of the package', function () {
     await consumer.compile(['api.mts'], { module: 'nodenext', lib: ['es2022', 'dom'], noEmit: true });
   });
 
-  // The types of each supported line of Node, and the newest. The last tests, because they replace the types of Node.
-  for (const version of ['20', '22', '24', 'latest']) {
+  // The types of each supported line of Node, and the newest; by day the oldest and the newest. The last tests, because
+  // they replace the types of Node.
+  for (const version of process.env['PACKAGE_NIGHT'] ? ['20', '22', '24', 'latest'] : ['20', 'latest']) {
     it(`compile completely with @types/node@${version}`, async function () {
       this.timeout(300_000); // an installation
       await consumer.add(`@types/node@${version}`);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { overTcp } from '../../lab/wire/wire-client.ts';
-import { EmbeddedZooKeeper } from '../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../packages/testing/src/index.ts';
 import { runSequence } from '../contract/embedded/support/sequence-run.ts';
 import { sequences } from '../contract/embedded/support/sequences.ts';
 import { EnsembleOnTime } from './support/ensemble-on-time.ts';

@@ -12,7 +12,7 @@ import { startRealServer } from '../../lab/servers/zookeeper-server.ts';
 const [locks = 1_000, waiters = 10] = process.argv.slice(2).map(Number);
 const changes = 300;
 const idleMs = 30_000;
-const bin = fileURLToPath(new URL('../../bin/zklock.cjs', import.meta.url));
+const bin = fileURLToPath(new URL('../../packages/zklock/bin/zklock.cjs', import.meta.url));
 
 await using server = await startRealServer();
 const clients = await Promise.all(

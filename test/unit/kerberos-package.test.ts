@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { FakeKerberos } from '../../lab/servers/fake-kerberos.ts';
 import { rejection } from '../../lab/until.ts';
-import { loadKerberos } from '../../src/client/kerberos-package.ts';
+import { loadKerberos } from '../../packages/kerberos/src/kerberos-package.ts';
 
 const failing = (code: string, message: string) => () => Promise.reject(Object.assign(new Error(message), { code }));
 
@@ -19,7 +19,7 @@ describe('the package kerberos', () => {
       const error = await rejection(loadKerberos(failing(code, message)));
       expect(error).to.be.instanceOf(TypeError);
       expect(error.message)
-        .to.contain('`sasl.mechanism`')
+        .to.contain('`kerberos()`')
         .and.contain('is not installed')
         .and.contain('npm install kerberos');
     });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { lockKey } from '../../src/mutex/lock-key.ts';
-import { defaultLockName, guardedLockName } from '../../src/telemetry/lock-names.ts';
+import { defaultLockName, guardedLockName } from '../../packages/opentelemetry/src/lock-names.ts';
 
 describe('the names of locks in metrics', () => {
   it('leave out each part of a path that has a digit', () => {

@@ -5,8 +5,8 @@ import { createServer, type Server } from 'node:tls';
 import { expect } from 'chai';
 import { keyFile } from '../../lab/servers/tls-keys.ts';
 import { rejection } from '../../lab/until.ts';
-import { fourLetterWord } from '../../src/cli/check/four-letter-word.ts';
-import { secondConnection } from '../../src/cli/check/second-connection.ts';
+import { fourLetterWord } from '../../packages/zklock/src/cli/check/four-letter-word.ts';
+import { secondConnection } from '../../packages/zklock/src/cli/check/second-connection.ts';
 import { systemNetwork } from '../../src/zookeeper/network.ts';
 import { TlsError } from '../../src/zookeeper/tls-error.ts';
 

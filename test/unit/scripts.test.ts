@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 
-const { changelogOf, isAfter, withVersion } = (await import(script('release/version.mjs'))) as {
+const { changelogOf, isAfter, manifestWith, withVersion } = (await import(script('release/version.mjs'))) as {
   changelogOf(text: string, version: string, date: string): { text: string; section: string };
   isAfter(version: string | undefined, released: string | undefined, current: string): boolean;
+  manifestWith(manifest: object, version: string): string;
   withVersion(source: string, version: string): string;
 };
 const { passages, replacePassage } = (await import(script('mutants/passage.mjs'))) as {
@@ -156,6 +157,24 @@ describe('the version that the code knows', () => {
     const source = "import 'a';\n\nconst version = '0.1.0';\nconst other = '0.1.0';\n";
     expect(withVersion(source, '1.2.3')).to.equal("import 'a';\n\nconst version = '1.2.3';\nconst other = '0.1.0';\n");
     expect(() => withVersion('const other = 1;', '1.2.3')).to.throw('const version');
+  });
+});
+
+describe('the package.json of a release', () => {
+  it('has the version, and the lock in this version as its peer', () => {
+    const manifest = {
+      name: 'a',
+      version: '0.1.0',
+      peerDependencies: { kerberos: '^7.0.0', 'zookeeper-fair-lock': '0.1.0' },
+    };
+    expect(JSON.parse(manifestWith(manifest, '1.2.3'))).to.deep.equal({
+      name: 'a',
+      version: '1.2.3',
+      peerDependencies: { kerberos: '^7.0.0', 'zookeeper-fair-lock': '1.2.3' },
+    });
+    expect(manifestWith({ name: 'b', version: '0.1.0' }, '1.2.3')).to.equal(
+      '{\n  "name": "b",\n  "version": "1.2.3"\n}\n',
+    );
   });
 });
 

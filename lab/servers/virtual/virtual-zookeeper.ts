@@ -1,4 +1,4 @@
-import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.ts';
+import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../packages/testing/src/index.ts';
 import type { VirtualMachine } from '../../virtual/bridge.ts';
 import { serverClock } from '../../virtual/surroundings.ts';
 import { VirtualProcess } from '../../virtual/virtual-process.ts';

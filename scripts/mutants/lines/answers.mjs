@@ -74,14 +74,14 @@ export const mutants = [
   },
   {
     name: 'zklock ls says that there are no locks although it could not read all',
-    file: 'src/cli/observe/list-locks.ts',
+    file: 'packages/zklock/src/cli/observe/list-locks.ts',
     find: 'else if (open.board.unreadable.size === 0) io.stderr',
     replace: 'else io.stderr',
     tests: tests('behaviour/operator/ls-status', 'claims nothing about znodes that it could not read'),
   },
   {
     name: 'a board that could not read all is live',
-    file: 'src/board/lock-json.ts',
+    file: 'packages/zklock/src/board/lock-json.ts',
     find: "if (state.is === 'live' && unreadable.size > 0) return { is: 'incomplete', since: isoOf(oldestMs(unreadable)) };",
     replace: '',
     tests: tests('behaviour/operator/ls-status', 'claims nothing about znodes that it could not read'),

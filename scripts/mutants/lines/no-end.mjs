@@ -430,7 +430,7 @@ export const mutants = [
   },
   {
     name: 'a phantom is released, says zklock',
-    file: 'src/cli/take-from-holder.ts',
+    file: 'packages/zklock/src/cli/take-from-holder.ts',
     find: "return found?.is === 'phantom'",
     replace: "return found?.path === ''",
     tests: tests('behaviour/field/phantom', 'says that there is nothing to release'),
@@ -458,14 +458,14 @@ export const mutants = [
   },
   {
     name: 'zklock release says nothing of a znode that no session owns',
-    file: 'src/cli/take-from-holder.ts',
+    file: 'packages/zklock/src/cli/take-from-holder.ts',
     find: ': unownedText(holder.path, client.host.report.onServers(holder.path))',
     replace: ': phantom',
     tests: tests('behaviour/field/unowned', 'by every verb with the same words'),
   },
   {
     name: 'the command against a znode that no session owns lacks the chroot',
-    file: 'src/cli/take-from-holder.ts',
+    file: 'packages/zklock/src/cli/take-from-holder.ts',
     find: 'client.host.report.onServers(holder.path)',
     replace: 'holder.path',
     tests: tests('behaviour/field/unowned', 'is named with the chroot'),
@@ -479,7 +479,7 @@ export const mutants = [
   },
   {
     name: 'the path of a znode that no session owns is taken for a free lock',
-    file: 'src/cli/holder-of.ts',
+    file: 'packages/zklock/src/cli/holder-of.ts',
     find: 'owner !== 0n || (participantName(nameIn(path)) !== undefined && !board.hasChildren(path))',
     replace: 'owner !== 0n',
     tests: tests('behaviour/field/unowned', 'by every verb with the same words'),

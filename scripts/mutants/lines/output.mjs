@@ -11,7 +11,7 @@ export const mutants = [
   },
   {
     name: 'the command speaks of options of the library',
-    file: 'src/cli/own-words.ts',
+    file: 'packages/zklock/src/cli/own-words.ts',
     find: 'text = text.replaceAll(words, own);',
     replace: 'text = text.replaceAll(words, words);',
     tests: tests('behaviour/operator/ls-status', 'exit with 77 if the path may not be read'),
@@ -46,21 +46,21 @@ export const mutants = [
   },
   {
     name: 'a znode that has left is shown as not readable without end',
-    file: 'src/board/znode-tree.ts',
+    file: 'packages/zklock/src/board/znode-tree.ts',
     find: 'if (!znode && !this.#directories.has(path) && path !== this.#root) return;',
     replace: '',
     tests: tests('behaviour/board/unreadable', 'forgets a refused participant'),
   },
   {
     name: 'a lock that is named as a participant stays not readable',
-    file: 'src/board/znode-tree.ts',
+    file: 'packages/zklock/src/board/znode-tree.ts',
     find: 'if (!isDirectory || directory?.participants.get(name)?.unreadableSince !== undefined) this.#feed?.read(path);',
     replace: 'if (!isDirectory) this.#feed?.read(path);',
     tests: tests('behaviour/board/unreadable', 'which is named as a participant'),
   },
   {
     name: 'a semaphore without a container for its waiters is no semaphore',
-    file: 'src/board/lock-view.ts',
+    file: 'packages/zklock/src/board/lock-view.ts',
     find: 'if (!directories.has(locks.path) && leases.participants.size === 0) return undefined;',
     replace: 'if (!directories.has(locks.path)) return undefined;',
     tests: tests('behaviour/board/lock-board', 'whose empty container for waiters'),
@@ -74,7 +74,7 @@ export const mutants = [
   },
   {
     name: 'zklock release calls a lock of an unknown kind free',
-    file: 'src/cli/take-from-holder.ts',
+    file: 'packages/zklock/src/cli/take-from-holder.ts',
     find: 'return isUnknown ? strangersText(view?.others ?? board.othersAt(path)) : undefined;',
     replace: 'return undefined;',
     tests: tests('behaviour/operator/ls-status', 'never call a lock free that may be'),

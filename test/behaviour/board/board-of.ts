@@ -1,5 +1,5 @@
-import { LockBoard } from '../../../src/board/lock-board.ts';
-import { lockJson, type LockJson } from '../../../src/board/lock-json.ts';
+import { LockBoard } from '../../../packages/zklock/src/board/lock-board.ts';
+import { lockJson, type LockJson } from '../../../packages/zklock/src/board/lock-json.ts';
 import type { LockClient } from '../../../src/index.ts';
 
 /** A board that a test can wait for. */

@@ -6,6 +6,7 @@ import { ManualClock } from '../../../lab/manual-clock.ts';
 import { clientTls } from '../../../lab/servers/tls-keys.ts';
 import { DigestMd5Handshake } from '../../../src/zookeeper/digest-md5-handshake.ts';
 import { SaslRefusal, type SaslHandshake } from '../../../src/zookeeper/sasl-handshake.ts';
+import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
 
 describe('an attempt to connect', () => {
   it('gets more time in each round, also if the authentication by SASL is what takes the time', async () => {
@@ -26,7 +27,7 @@ describe('an attempt to connect', () => {
     const clock = new ManualClock();
     const messages: { resolve(message: Buffer): void; reject(error: Error): void }[] = [];
     const begin = (): Promise<Buffer> => new Promise((resolve, reject) => messages.push({ resolve, reject }));
-    const sasl = (): SaslHandshake => ({ begin, next: () => undefined });
+    const sasl = (): SaslHandshake => ({ begin, next: () => undefined, refusedText: 'no ticket for this service' });
     const probe = new ConnectionProbe([1], { network: { connect }, attemptMs: 2_000, clock, sasl });
     let isRefused = false;
     probe.on('authFailed', () => (isRefused = true));
@@ -42,10 +43,11 @@ describe('an attempt to connect', () => {
     return { probe, clock, links, messages, open, turn, isRefused: () => isRefused };
   };
 
-  const answerTo = (xid: number): Buffer => {
+  const answerTo = (xid: number, error = 0): Buffer => {
     const frame = Buffer.alloc(4 + 20);
     frame.writeInt32BE(20, 0);
     frame.writeInt32BE(xid, 4);
+    frame.writeInt32BE(error, 16);
     return frame;
   };
 
@@ -62,13 +64,36 @@ describe('an attempt to connect', () => {
     expect(probe.connection.isConnected).to.equal(true);
   });
 
+  for (const error of [-115, -124])
+    it(`is refused by an answer with the error ${error}, in the words of the mechanism`, async () => {
+      const { probe, messages, open, turn, isRefused } = withKerberos();
+      using _ = probe;
+      const link = open();
+      messages[0]?.resolve(Buffer.from('ticket'));
+      await turn();
+      link.emit('data', answerTo(link.written[1]?.readInt32BE(4) ?? 0, error));
+      expect(isRefused()).to.equal(true);
+      expect(probe.connection.history.refusal).to.include({ why: 'account', message: 'no ticket for this service' });
+    });
+
+  it('ends by another error of the server, and is repeated', async () => {
+    const { probe, messages, open, turn, isRefused } = withKerberos();
+    using _ = probe;
+    const link = open();
+    messages[0]?.resolve(Buffer.from('ticket'));
+    await turn();
+    link.emit('data', answerTo(link.written[1]?.readInt32BE(4) ?? 0, -4));
+    expect(link.errored).to.be.instanceOf(ZooKeeperError);
+    expect(isRefused()).to.equal(false);
+  });
+
   it('that waits for Kerberos says so when its time is over, and sends nothing later', async () => {
     const { probe, clock, links, messages, open, turn } = withKerberos();
     using _ = probe;
     const link = open();
     clock.advance(2_000);
     expect(link.errored?.message).to.equal(
-      'Kerberos gave no token for 127.0.0.1:1 within 2000 ms, the time of one attempt',
+      'The client had no message of SASL for 127.0.0.1:1 within 2000 ms, the time of one attempt',
     );
     await turn();
     clock.advance(1_000);

@@ -254,20 +254,18 @@ export const rights: readonly Mistake[] = [
     () => connect({ tls: Promise.resolve({}) }),
   ),
   mistake(
-    'sasl by Kerberos with a password',
+    'sasl by Kerberos without its package',
     [
       'TypeError',
-      'Unknown option `sasl.username`',
-      'sasl.username',
-      'accepted are mechanism, servicePrincipal, principal',
+      '`sasl`',
+      'the mechanism GSSAPI',
+      '`await kerberos()` of the package @zookeeper-fair-lock/kerberos',
       { secret },
     ],
     () => connect({ sasl: { mechanism: 'GSSAPI', username: 'alice', password: secret } }),
   ),
-  mistake(
-    'sasl by Kerberos without the package kerberos',
-    ['TypeError', "`sasl.mechanism` 'GSSAPI'", 'it is not installed', 'Run: npm install kerberos'],
-    () => connect({ sasl: { mechanism: 'GSSAPI' } }),
+  mistake('sasl without `await`', ['TypeError', '`sasl`', 'got a Promise', '`await kerberos()`'], () =>
+    connect({ sasl: Promise.resolve({ mechanism: 'GSSAPI' }) }),
   ),
   mistake('sasl without a password', ['TypeError', '`sasl.password`', 'got an empty one', 'a non-empty string'], () =>
     connect({ sasl: { mechanism: 'DIGEST-MD5', username: 'alice', password: '' } }),

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
-import { main } from '../../../src/cli/main.ts';
-import type { Io } from '../../../src/cli/io.ts';
+import { main } from '../../../packages/zklock/src/cli/main.ts';
+import type { Io } from '../../../packages/zklock/src/cli/io.ts';
 
 /** `zklock` in this process, with streams of its own. */
 export class InProcess {

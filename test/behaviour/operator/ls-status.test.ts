@@ -5,7 +5,7 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered } from '../../../lab/proxy/frame-matches.ts';
 import { longerList } from '../../../lab/proxy/longer-list.ts';
 import { rejection, until } from '../../../lab/until.ts';
-import type { BoardJson } from '../../../src/board/board-json.ts';
+import type { BoardJson } from '../../../packages/zklock/src/board/board-json.ts';
 import { InProcess } from './in-process.ts';
 
 describe('zklock ls and status', () => {

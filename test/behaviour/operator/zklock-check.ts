@@ -1,4 +1,4 @@
-import type { Finding } from '../../../src/cli/check/finding.ts';
+import type { Finding } from '../../../packages/zklock/src/cli/check/finding.ts';
 import { InProcess } from './in-process.ts';
 
 export interface Checked {

@@ -13,7 +13,7 @@ import {
   revoke,
   watchQueue,
 } from '../../../src/index.ts';
-import { instrument } from '../../../src/telemetry/index.ts';
+import { instrument } from '../../../packages/opentelemetry/src/index.ts';
 import { testPath } from '../../../lab/test-path.ts';
 
 export interface Tools {

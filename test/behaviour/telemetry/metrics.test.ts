@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type Hold } from '../../../src/index.ts';
-import { instrument } from '../../../src/telemetry/index.ts';
+import { instrument } from '../../../packages/opentelemetry/src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { Telemetry, type Point } from '../../../lab/programs/open-telemetry.ts';
 import { queueReaches, takeAway } from '../../../lab/queue.ts';

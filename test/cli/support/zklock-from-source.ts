@@ -1,4 +1,4 @@
-import { main, processIo } from '../../../src/cli/bin.ts';
+import { main, processIo } from '../../../packages/zklock/src/cli/bin.ts';
 
 process.exitCode = await main(
   process.argv.slice(2),

@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { CommandSession } from '../../../src/cli/run/command-session.ts';
+import { CommandSession } from '../../../packages/zklock/src/cli/run/command-session.ts';
 import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
 
-const built: readonly string[] = [fileURLToPath(new URL('../../../bin/zklock.cjs', import.meta.url))];
-const bundle = fileURLToPath(new URL('../../../dist/zklock.cjs', import.meta.url));
+const built: readonly string[] = [fileURLToPath(new URL('../../../packages/zklock/bin/zklock.cjs', import.meta.url))];
+const bundle = fileURLToPath(new URL('../../../packages/zklock/dist/zklock.cjs', import.meta.url));
 
 /** `zklock` as its sources are, for a suite that builds nothing. */
 export const fromSource: readonly string[] = [

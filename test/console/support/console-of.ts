@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { LockBoard } from '../../../src/board/lock-board.ts';
-import { ConsoleServer } from '../../../src/console/console-server.ts';
+import { LockBoard } from '../../../packages/zklock/src/board/lock-board.ts';
+import { ConsoleServer } from '../../../packages/zklock/src/console/console-server.ts';
 import { startChromium } from '../../../lab/programs/chromium.ts';
 import type { Lab } from '../../../lab/lab.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { imitation } from '../../../lab/servers/versions.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
-import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../packages/testing/src/index.ts';
 import { digestId } from '../../../lab/wire/account.ts';
 import { overTcp } from '../../../lab/wire/wire-client.ts';
 import { superUser } from './support/manager.ts';

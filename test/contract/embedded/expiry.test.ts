@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import { imitation } from '../../../lab/servers/versions.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
-import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../packages/testing/src/index.ts';
 import { PlainSession } from './support/plain-session.ts';
 
 /** Long, because a busy machine may hold a script or a server up for most of a tick. */

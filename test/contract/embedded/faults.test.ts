@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { errorNumbers } from '../../../src/testing/refusal.ts';
+import { errorNumbers } from '../../../packages/testing/src/refusal.ts';
 import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
-import type { FaultStep } from '../../../src/testing/index.ts';
+import type { FaultStep } from '../../../packages/testing/src/index.ts';
 import { ManualClock } from '../../../lab/manual-clock.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';
 import { PlainSession } from './support/plain-session.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../packages/testing/src/index.ts';
 import { ManualClock } from '../../../lab/manual-clock.ts';
 import { PlainSession } from './support/plain-session.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';

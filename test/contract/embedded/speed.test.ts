@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../packages/testing/src/index.ts';
 
 const wide = 64;
 const cyclesPerCpuSecond = 5_000;

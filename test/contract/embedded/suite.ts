@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { sharedServerTests } from '../../../lab/servers/docker/shared-server-tests.ts';
-import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../packages/testing/src/index.ts';
 
 const args = process.argv.slice(2);
 const files = args.some((argument) => argument.endsWith('.ts'))

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, OutcomeUnknownError, type Hold } from '../../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../packages/testing/src/index.ts';
 import { ManualClock } from '../../../lab/manual-clock.ts';
 import { reached } from '../../../lab/reached.ts';
 import { rejection } from '../../../lab/until.ts';

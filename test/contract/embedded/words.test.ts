@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { fourLetterWord } from '../../../lab/servers/four-letter-word.ts';
 import { imitation } from '../../../lab/servers/versions.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
-import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../packages/testing/src/index.ts';
 import { PlainSession } from './support/plain-session.ts';
 
 describe('the four-letter words of an embedded ZooKeeper', () => {

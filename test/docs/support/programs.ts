@@ -75,7 +75,7 @@ function importsOf(hidden: string, { code, after }: Block): string {
   );
   const lines = [
     ['zookeeper-fair-lock', exportsOf('src/index.ts')],
-    ['zookeeper-fair-lock/testing', exportsOf('src/testing/index.ts')],
+    ['@zookeeper-fair-lock/testing', exportsOf('packages/testing/src/index.ts')],
   ] as const;
   return lines
     .map(([name, all]) => [name, all.filter((each) => used.has(each) && !imported.has(each))] as const)

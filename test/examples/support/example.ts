@@ -22,7 +22,7 @@ export class Example implements AsyncDisposable {
 
   /** @param skewMs how far the program's clock is ahead of the machine's */
   constructor(file: string, connectString: string, args: readonly string[] = [], skewMs = 0) {
-    if (!existsSync(`${root}dist/index.js`))
+    if (!existsSync(`${root}dist/zookeeper-fair-lock.js`))
       throw new Error('The package is not built: start these tests with `npm run test:examples`');
     this.#child = spawn(process.execPath, ['--import=tsx', `--import=${skewedClock}`, `examples/${file}`, ...args], {
       cwd: root,

@@ -11,7 +11,7 @@ const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', im
 const installLimitMs = 280_000;
 
 /**
- * A project outside of this one that has installed the package, together with Node's types, a strict compiler, and the
+ * A project outside of this one that has installed the lock, together with Node's types, a strict compiler, and the
  * given `tools`, as a user would.
  */
 export class Consumer implements Disposable {

@@ -58,9 +58,45 @@ await client.close();
 console.log(JSON.stringify(heard));
 `;
 
+const embedded = `
+async function embedded() {
+  const zk = await EmbeddedZooKeeper.start();
+  const client = await LockClient.connect(zk.connectString);
+  console.log(await client.withLock('/locks/report', () => 'locked'));
+  await client.close();
+  await zk.stop();
+}
+void embedded();
+`;
+
+/** Locks on a ZooKeeper in its own process: prints `locked`. */
+export const embeddedByImport = `import { EmbeddedZooKeeper } from '@zookeeper-fair-lock/testing'; import { LockClient } from 'zookeeper-fair-lock';${embedded}`;
+export const embeddedByRequire = `const { EmbeddedZooKeeper } = require('@zookeeper-fair-lock/testing'); const { LockClient } = require('zookeeper-fair-lock');${embedded}`;
+
+/**
+ * Asks for the native package `kerberos`, which is not installed here, and authenticates by a mechanism without a ticket:
+ * prints `refused`.
+ */
+export const loginByKerberos = `
+import { kerberos } from '@zookeeper-fair-lock/kerberos';
+import { LockClient } from 'zookeeper-fair-lock';
+const sasl = await kerberos().catch((error) => {
+  if (error instanceof TypeError && error.message.includes('npm install kerberos')) return 'missing';
+  throw error;
+});
+if (sasl !== 'missing') throw new Error('The package kerberos is there');
+// A mechanism of another file than the lock's own is taken as it is.
+const asked = await LockClient.connect(process.argv[2], {
+  sasl: { mechanism: 'GSSAPI', handshake: (peer) => ({ begin: () => Promise.reject(peer.refusal('no-ticket', 'no ticket')), next: () => undefined }) },
+  connectionTimeoutMs: 5_000,
+}).catch((error) => error.code);
+if (asked !== 'ERR_LOCK_AUTH_FAILED') throw new Error('got ' + asked);
+console.log('refused');
+`;
+
 /** Stops the instrumentation of a lock again, without an SDK: prints `stopped`. */
 export const instrumentLock = `
-import { instrument } from 'zookeeper-fair-lock/opentelemetry';
+import { instrument } from '@zookeeper-fair-lock/opentelemetry';
 import { LockClient, type AcquireMessage } from 'zookeeper-fair-lock';
 import { subscribe } from 'node:diagnostics_channel';
 const [, , servers = '', path = ''] = process.argv;

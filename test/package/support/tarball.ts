@@ -1,6 +1,7 @@
-/** The tarball that `npm publish` would upload. scripts/package.mjs packs it once for all versions of Node. */
-export function tarball(): string {
-  const path = process.env['PACKAGE_TARBALL'];
-  if (path === undefined) throw new Error('These tests need the packed package: run npm run test:package');
+/** The tarball of a package, as `npm publish` would upload it. scripts/package.mjs packs all of them once for all tests. */
+export function tarball(name = 'zookeeper-fair-lock'): string {
+  const tarballs = JSON.parse(process.env['PACKAGE_TARBALLS'] ?? '{}') as Record<string, string>;
+  const path = tarballs[name];
+  if (path === undefined) throw new Error(`${name} is not packed: run npm run test:package`);
   return path;
 }

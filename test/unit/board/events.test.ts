@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { eventsBetween, holdersOf } from '../../../src/board/board-event.ts';
-import { ParticipantZnode } from '../../../src/board/participant-znode.ts';
-import { lockAt, type KnownZnodes } from '../../../src/board/lock-view.ts';
-import { Directory } from '../../../src/board/znode-tree.ts';
-import { participantName } from '../../../src/board/participant-name.ts';
+import { eventsBetween, holdersOf } from '../../../packages/zklock/src/board/board-event.ts';
+import { ParticipantZnode } from '../../../packages/zklock/src/board/participant-znode.ts';
+import { lockAt, type KnownZnodes } from '../../../packages/zklock/src/board/lock-view.ts';
+import { Directory } from '../../../packages/zklock/src/board/znode-tree.ts';
+import { participantName } from '../../../packages/zklock/src/board/participant-name.ts';
 
 const at = (directory: Directory, name: string, { session = 1n, czxid = 1n, data = '' } = {}): ParticipantZnode => {
   const said = participantName(name);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { participantName } from '../../../src/board/participant-name.ts';
+import { participantName } from '../../../packages/zklock/src/board/participant-name.ts';
 
 const uuid = '6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a';
 const hex = uuid.replaceAll('-', '');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { checkedLog } from '../../../src/client/logger.ts';
 import { LockLostError } from '../../../src/client/lock-lost-error.ts';
 import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
-import { ageText, fitted } from '../../../src/cli/observe/column.ts';
+import { ageText, fitted } from '../../../packages/zklock/src/cli/observe/column.ts';
 import { printable, printableJson, printableLines } from '../../../src/support/printable.ts';
 
 describe('what the terminal shows', () => {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { exitCodes } from '../../../src/cli/exit-code.ts';
-import { main } from '../../../src/cli/main.ts';
-import { allVerbs } from '../../../src/cli/verbs.ts';
+import { exitCodes } from '../../../packages/zklock/src/cli/exit-code.ts';
+import { main } from '../../../packages/zklock/src/cli/main.ts';
+import { allVerbs } from '../../../packages/zklock/src/cli/verbs.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

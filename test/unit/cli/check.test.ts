@@ -1,7 +1,12 @@
 import { expect } from 'chai';
-import { judgeClock, judgeLatency, judgeMembers, membersIn } from '../../../src/cli/check/client-facts.ts';
-import type { Finding } from '../../../src/cli/check/finding.ts';
-import { factsIn, judgeServers, type ServerFacts } from '../../../src/cli/check/server-facts.ts';
+import {
+  judgeClock,
+  judgeLatency,
+  judgeMembers,
+  membersIn,
+} from '../../../packages/zklock/src/cli/check/client-facts.ts';
+import type { Finding } from '../../../packages/zklock/src/cli/check/finding.ts';
+import { factsIn, judgeServers, type ServerFacts } from '../../../packages/zklock/src/cli/check/server-facts.ts';
 
 const srvr = (version: string, mode = 'follower'): string =>
   `Zookeeper version: ${version}-4c86ff5f45, built on 2023-10-05 10:34 UTC\nZxid: 0x0\nMode: ${mode}\nNode count: 5\n`;

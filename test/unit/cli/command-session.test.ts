@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
-import { CommandSession, withDescendants } from '../../../src/cli/run/command-session.ts';
-import { Job } from '../../../src/cli/run/job.ts';
+import { CommandSession, withDescendants } from '../../../packages/zklock/src/cli/run/command-session.ts';
+import { Job } from '../../../packages/zklock/src/cli/run/job.ts';
 import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
 import { until } from '../../../lab/until.ts';
 import { runningWith } from '../../cli/support/processes.ts';

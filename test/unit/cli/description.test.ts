@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { isCommand } from '../../../lab/servers/debian-zookeeper.ts';
-import { exitCodes } from '../../../src/cli/exit-code.ts';
-import type { Io } from '../../../src/cli/io.ts';
-import { main } from '../../../src/cli/main.ts';
-import { parseArguments } from '../../../src/cli/parse-arguments.ts';
-import { UsageError } from '../../../src/cli/usage-error.ts';
-import type { Verb } from '../../../src/cli/verb.ts';
-import { allVerbs } from '../../../src/cli/verbs.ts';
+import { exitCodes } from '../../../packages/zklock/src/cli/exit-code.ts';
+import type { Io } from '../../../packages/zklock/src/cli/io.ts';
+import { main } from '../../../packages/zklock/src/cli/main.ts';
+import { parseArguments } from '../../../packages/zklock/src/cli/parse-arguments.ts';
+import { UsageError } from '../../../packages/zklock/src/cli/usage-error.ts';
+import type { Verb } from '../../../packages/zklock/src/cli/verb.ts';
+import { allVerbs } from '../../../packages/zklock/src/cli/verbs.ts';
 
 describe('the descriptions of the verbs', () => {
   let verbs: Verb[];

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { ManualClock } from '../../../lab/manual-clock.ts';
-import { endTimes } from '../../../src/cli/run/grace.ts';
-import { HoldGuard } from '../../../src/cli/run/hold-guard.ts';
-import { UsageError } from '../../../src/cli/usage-error.ts';
+import { endTimes } from '../../../packages/zklock/src/cli/run/grace.ts';
+import { HoldGuard } from '../../../packages/zklock/src/cli/run/hold-guard.ts';
+import { UsageError } from '../../../packages/zklock/src/cli/usage-error.ts';
 import { LockLostError } from '../../../src/index.ts';
 
 describe('the guard of a hold', () => {

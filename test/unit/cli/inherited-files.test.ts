@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { withoutFiles } from '../../../src/cli/run/inherited-files.ts';
+import { withoutFiles } from '../../../packages/zklock/src/cli/run/inherited-files.ts';
 
 const program = fileURLToPath(new URL('support/lists-files.ts', import.meta.url));
-const job = new URL('../../../src/cli/run/job.ts', import.meta.url).href;
+const job = new URL('../../../packages/zklock/src/cli/run/job.ts', import.meta.url).href;
 const itself = fileURLToPath(import.meta.url);
 
 describe('a file that the caller of zklock has left open', () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { commandErrorText, ownWords } from '../../../src/cli/own-words.ts';
+import { commandErrorText, ownWords } from '../../../packages/zklock/src/cli/own-words.ts';
 import { TlsError } from '../../../src/zookeeper/tls-error.ts';
 
 describe('the words of the command', () => {

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { UsageError } from '../../../src/cli/usage-error.ts';
-import { groupFolder, Scope } from '../../../src/cli/run/scope.ts';
+import { UsageError } from '../../../packages/zklock/src/cli/usage-error.ts';
+import { groupFolder, Scope } from '../../../packages/zklock/src/cli/run/scope.ts';
 import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
 
 describe('the control group of a command', () => {

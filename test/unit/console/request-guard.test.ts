@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { hostname } from 'node:os';
-import { refusalOf, type GuardedRequest } from '../../../src/console/request-guard.ts';
+import { refusalOf, type GuardedRequest } from '../../../packages/zklock/src/console/request-guard.ts';
 
 const request: GuardedRequest = {
   host: '127.0.0.1:8080',

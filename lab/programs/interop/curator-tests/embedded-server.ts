@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { EmbeddedZooKeeper } from '../../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../../packages/testing/src/index.ts';
 
 const [port, containerCheckIntervalMs] = process.argv.slice(2).map(Number);
 const server = await EmbeddedZooKeeper.start({

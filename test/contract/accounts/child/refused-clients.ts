@@ -4,7 +4,7 @@ import { aborted, rejection } from '../../../../lab/until.ts';
 import { withToken } from '../../../../lab/proxy/zk-frame.ts';
 import { startProxy } from '../../../../lab/proxy/zk-proxy.ts';
 import { InterProcessMutex, LockClient, LockError, type LockClientOptions } from '../../../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../../packages/testing/src/index.ts';
 import { stringsOfErrors } from './strings-of-errors.ts';
 
 const [, , secret = ''] = process.argv;

@@ -1,4 +1,4 @@
-import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../../src/testing/index.ts';
+import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../../packages/testing/src/index.ts';
 
 export interface EmbeddedLab {
   /** A new server for each test. */

@@ -1,6 +1,6 @@
-import { Job } from '../../../../src/cli/run/job.ts';
-import { processTable } from '../../../../src/cli/run/process-table.ts';
-import { Watchdog } from '../../../../src/cli/run/watchdog.ts';
+import { Job } from '../../../../packages/zklock/src/cli/run/job.ts';
+import { processTable } from '../../../../packages/zklock/src/cli/run/process-table.ts';
+import { Watchdog } from '../../../../packages/zklock/src/cli/run/watchdog.ts';
 
 /** Lists the open files of a command, and of its watchdog when that has begun and closed the file of LISTS_WITHOUT. */
 const file = process.env['LISTS_WITHOUT'] ?? '';

@@ -1,5 +1,5 @@
-import { Job } from '../../../../src/cli/run/job.ts';
-import { Watchdog } from '../../../../src/cli/run/watchdog.ts';
+import { Job } from '../../../../packages/zklock/src/cli/run/job.ts';
+import { Watchdog } from '../../../../packages/zklock/src/cli/run/watchdog.ts';
 
 /** A process that does what `zklock run` does, without a lock: argument 1 is a command for /bin/sh. */
 const watchdog = new Watchdog();

@@ -1,0 +1,2 @@
+export { kerberos } from './mechanism.js';
+export type { KerberosAccount } from './kerberos-account.js';

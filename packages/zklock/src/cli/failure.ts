@@ -1,0 +1,26 @@
+import { AuthFailedError, ConnectionTimeoutError } from '../../../../src/client/client-errors.js';
+import { LockLostError } from '../../../../src/client/lock-lost-error.js';
+import { LockTimeoutError } from '../../../../src/client/lock-timeout-error.js';
+import { InvalidPathError } from '../../../../src/zookeeper/invalid-path-error.js';
+import { TlsError } from '../../../../src/zookeeper/tls-error.js';
+import { isZooKeeperError } from '../../../../src/zookeeper/zookeeper-error.js';
+import { exitCodes } from './exit-code.js';
+import { UsageError } from './usage-error.js';
+
+/** The exit code for an error that ended a verb. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError || error instanceof InvalidPathError) return exitCodes.usage;
+  if (error instanceof ConnectionTimeoutError) return exitCodes.unreachable;
+  if (error instanceof TlsError)
+    return error.problem === 'client-certificate' ? exitCodes.notAllowed : exitCodes.unreachable;
+  if (error instanceof LockTimeoutError)
+    return error.reason === 'no-answer' ? exitCodes.unreachable : exitCodes.notAcquired;
+  if (error instanceof LockLostError) return exitCodes.lost;
+  return isRefusedAccess(error) ? exitCodes.notAllowed : exitCodes.failed;
+}
+
+function isRefusedAccess(error: unknown): boolean {
+  if (error instanceof AuthFailedError) return true;
+  const { cause } = (error ?? {}) as { cause?: unknown };
+  return [error, cause].some((each) => isZooKeeperError(each, 'NO_AUTH', 'INVALID_ACL'));
+}
