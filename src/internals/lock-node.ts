@@ -88,7 +88,7 @@ export class LockNode implements Watched {
    * before the other.
    */
   isOfOneKindWith(other: LockNode): boolean {
-    return this.#place.kind.hasRuleOf(other.#place.kind);
+    return this.#place === other.#place || this.#place.kind.hasRuleOf(other.#place.kind);
   }
 
   /** The name under the lock's znode; '' while unknown. */

@@ -14,6 +14,10 @@ import type { ParticipantName, QueueKind, QueueView, Standing } from './queue-vi
  */
 export class OrderedQueue implements QueueKind {
   readonly driver: LockDriver;
+  readonly lockName: string;
+  readonly appendOnly: boolean;
+  /** False for a driver of the application, which is wrapped, even if it extends StandardDriver. */
+  readonly isFirstComeFirstServed: boolean;
   readonly #lock: OrderedLock;
   readonly #newcomer: string;
   /** The doubtful names that two lists have shown. */
@@ -21,25 +25,15 @@ export class OrderedQueue implements QueueKind {
 
   constructor(driver: LockDriver, lock: OrderedLock) {
     this.driver = driver;
+    this.lockName = driver.lockName;
+    this.appendOnly = driver.appendOnly;
+    this.isFirstComeFirstServed = driver instanceof StandardDriver;
     this.#lock = lock;
     this.#newcomer = `${driver.lockName}${SEQUENCE_MAX}`;
   }
 
-  get lockName(): string {
-    return this.driver.lockName;
-  }
-
-  get appendOnly(): boolean {
-    return this.driver.appendOnly;
-  }
-
   get watchesChildren(): boolean {
     return this.#lock.watchesChildren ?? false;
-  }
-
-  get isFirstComeFirstServed(): boolean {
-    // A driver of the application is wrapped, also if it extends this class.
-    return this.driver instanceof StandardDriver;
   }
 
   async read(session: Session): Promise<QueueView> {
