@@ -45,10 +45,15 @@ async function bundle(entry, outfile, ...plugins) {
 const withoutMarks = {
   name: 'without marks',
   setup({ onLoad }) {
-    onLoad({ filter: /[/\\]src[/\\](zookeeper|client|internals|mutex|sticky|weighted|semaphore|multi-lock|revocation)[/\\]/ }, ({ path }) => ({
-      contents: withoutReached(readFileSync(path, 'utf8')),
-      loader: 'ts',
-    }));
+    onLoad(
+      {
+        filter: /[/\\]src[/\\](zookeeper|client|internals|mutex|sticky|weighted|semaphore|multi-lock|revocation)[/\\]/,
+      },
+      ({ path }) => ({
+        contents: withoutReached(readFileSync(path, 'utf8')),
+        loader: 'ts',
+      }),
+    );
   },
 };
 
