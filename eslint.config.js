@@ -64,7 +64,7 @@ export default tseslint.config(
   ...rooms,
   usesSurroundings,
   {
-    files: ['test/**/*.ts', 'lab/**/*.ts'],
+    files: ['test/**/*.ts', 'packages/*/test/**/*.ts', 'lab/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unused-expressions': 'off',
       '@typescript-eslint/require-await': 'off',
