@@ -12,6 +12,7 @@ import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
 import { skipWithout } from '../../../lab/skip-without.ts';
 import { aborted, rejection } from '../../../lab/until.ts';
 import { StaleTokenError, type FencedHold } from '../src/exports.ts';
+import { unaware } from './support/unaware.ts';
 import { libraries, openDesk, startStore, type Desk, type Store } from './support/desk.ts';
 
 for (const library of libraries) {
@@ -197,11 +198,4 @@ for (const library of libraries) {
       });
     });
   });
-}
-
-/** The hold as a process sees it that was stopped after its last look at the clock. */
-function unaware(hold: FencedHold, fencingToken = hold.fencingToken, grantNumber = hold.grantNumber): FencedHold {
-  const { path } = hold;
-  const { signal } = new AbortController();
-  return { path, fencingToken, grantNumber, isFence: true, isValid: true, signal, assertValid: () => undefined };
 }
