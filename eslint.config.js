@@ -40,7 +40,7 @@ const rooms = Object.keys(below).map((room) => {
 });
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'site/', '.cache/'] },
+  { ignores: ['**/dist/', 'coverage/', 'site/', '.cache/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

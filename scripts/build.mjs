@@ -26,4 +26,14 @@ if (process.exitCode === 0) {
   const page = spawnSync(process.execPath, [join(root, 'bin', 'zklock.cjs'), 'man'], { encoding: 'utf8' });
   if (page.status !== 0) throw new Error(`The manual page cannot be made:\n${page.stderr}`);
   writeFileSync(join(dist, 'zklock.1'), page.stdout);
+  await buildGuards();
+}
+
+/** Its declarations name those of dist. */
+async function buildGuards() {
+  const built = join(root, 'packages', 'guards', 'dist');
+  rmSync(built, { recursive: true, force: true });
+  const tsc = ['node_modules/typescript/bin/tsc', '-p', 'packages/guards/tsconfig.build.json'];
+  process.exitCode = await run(process.execPath, tsc, { cwd: root });
+  writeFileSync(join(built, 'package.json'), `${JSON.stringify({ type: 'commonjs' }, null, 2)}\n`);
 }

@@ -28,7 +28,8 @@ export function rowsOf(result: unknown): readonly Row[] {
 
 /** The code of a store's error, also if a library has wrapped it; '' if there is none. */
 export function codeOf(error: unknown): string {
-  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  // A job may throw anything.
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   return typeof code === 'string' ? code : cause instanceof Error ? codeOf(cause) : '';
 }
 

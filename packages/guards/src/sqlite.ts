@@ -37,7 +37,7 @@ const sqlite: Store<SqliteDatabase, SqliteDatabase> = {
   attempt: (db, fence, job) => new Promise((resolve) => resolve(transact(db, fence, job))),
   // SQLITE_BUSY and its extended codes, as better-sqlite3 and as node:sqlite say them.
   isRetryable: (error) => {
-    const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+    const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
     return String(code).startsWith('SQLITE_BUSY') || (typeof errcode === 'number' && (errcode & 0xff) === 5);
   },
 };

@@ -121,6 +121,10 @@ for (const library of libraries) {
         throw failure;
       };
       expect(await rejection(desk.fenced(hold, job))).to.equal(failure);
+      const silent = (): never => {
+        throw undefined; // eslint-disable-line @typescript-eslint/only-throw-error
+      };
+      expect(await rejection(desk.fenced(hold, silent))).to.equal(undefined);
       expect(await desk.written()).to.deep.equal([]);
       await desk.fenced(hold, (write) => write('b'));
       expect(await desk.written()).to.deep.equal(['b']);

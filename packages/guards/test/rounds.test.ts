@@ -7,7 +7,7 @@ const rounds = Number(process.env['GUARDS_ROUNDS'] ?? 3);
 
 for (const library of ['pg', 'mysql2', 'better-sqlite3', 'ioredis'] as const) {
   describe(`a guard with ${library} whose holder is stopped, partitioned or killed in its transaction`, function () {
-    this.timeout(60_000 + rounds * 15_000);
+    this.timeout(300_000 + rounds * 60_000);
     let store: Store | undefined;
 
     before(async function () {

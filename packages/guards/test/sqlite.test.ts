@@ -7,10 +7,10 @@ import { rejection } from '../../../lab/until.ts';
 import { createTableSql, fenced, guard, StaleTokenError, type SqliteDatabase } from '../src/sqlite.ts';
 import { Locks } from './support/locks.ts';
 import { postgresPool } from './support/postgres-desk.ts';
-import { lackOfSqlite, openDatabase } from './support/sqlite-desk.ts';
+import { lackOfSqlite, openDatabase, sqliteLibraries } from './support/sqlite-desk.ts';
 import { unaware } from './support/unaware.ts';
 
-for (const library of ['better-sqlite3', 'node:sqlite'] as const) {
+for (const library of sqliteLibraries) {
   describe(`a guard in SQLite with ${library}`, () => {
     let locks: Locks | undefined;
     let folder: string;
@@ -48,12 +48,17 @@ for (const library of ['better-sqlite3', 'node:sqlite'] as const) {
 
     it('refuses a job that is asynchronous, and stores nothing', async () => {
       await using hold = await held();
-      const jobs = [async () => write('a'), () => Promise.resolve(write('b'))];
+      const later = async (): Promise<void> => {
+        await Promise.resolve();
+        write('a');
+      };
+      const jobs = [later, () => Promise.resolve(write('b'))];
       for (const job of jobs) {
         const error = await rejection(fenced(db, hold, job));
         expect(error).to.be.instanceOf(TypeError);
         expect(error.message).to.match(/^Expected the job to be synchronous/);
       }
+      await new Promise(setImmediate);
       expect(written()).to.deep.equal([]);
     });
 

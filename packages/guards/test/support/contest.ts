@@ -23,6 +23,8 @@ export const faults = ['stopped', 'partitioned', 'killed'] as const;
 export type Fault = (typeof faults)[number];
 
 const sessionTimeoutMs = 1_000;
+/** On a busy machine, a killed contestant takes half a minute to start again. */
+const contestantLimitMs = 180_000;
 const program = fileURLToPath(new URL('contestant.ts', import.meta.url));
 
 /**
@@ -72,7 +74,7 @@ export async function contest(
       } catch (error) {
         outcomes.set(id, String((error as { code?: unknown }).code ?? error));
       }
-      await sleep(5);
+      await sleep(50);
     }
   })();
   try {
@@ -113,7 +115,9 @@ async function heard(child: Contestant, listen: (listener: (said: Said) => void)
   await Promise.race([
     new Promise<void>((resolve) => listen(({ at }) => (at === 'in' ? resolve() : undefined))),
     once(child, 'exit').then(() => Promise.reject(new Error('the contestant has ended'))),
-    sleep(40_000, undefined, { ref: false }).then(() => Promise.reject(new Error('the contestant does not write'))),
+    sleep(contestantLimitMs, undefined, { ref: false }).then(() =>
+      Promise.reject(new Error('the contestant does not write')),
+    ),
   ]);
 }
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FencedHold, FencedOptions } from '../../src/exports.ts';
+import { lackOfSqlite, sqliteLibraries } from './sqlite-desk.ts';
 import { startMariaDb, startPostgres, startRedisServer, type StoreServer } from './store-server.ts';
 
 /** One store with one library, as the same tests use all of them. */
@@ -26,7 +27,7 @@ interface Idle {
   readonly idleTimeoutMs?: number;
 }
 
-export const libraries = ['pg', 'mysql2', 'better-sqlite3', 'node:sqlite', 'ioredis', 'redis'] as const;
+export const libraries = ['pg', 'mysql2', ...sqliteLibraries, 'ioredis', 'redis'] as const;
 export type Library = (typeof libraries)[number];
 
 /** The address of a store that runs until it is disposed of: a port, or a file. */
@@ -46,7 +47,6 @@ export async function startStore(library: Library): Promise<Store> {
       return onPort(await startRedisServer());
     case 'better-sqlite3':
     case 'node:sqlite': {
-      const { lackOfSqlite } = await import('./sqlite-desk.ts');
       await lackOfSqlite(library);
       const folder = mkdtempSync(join(tmpdir(), 'guards-'));
       return {

@@ -1,3 +1,4 @@
+import { isBuiltin } from 'node:module';
 import { AdviceError } from '../../../../lab/servers/docker/advice.ts';
 import { fenced, type SqliteDatabase } from '../../src/sqlite.ts';
 import type { Desk } from './desk.ts';
@@ -9,13 +10,18 @@ interface Database extends SqliteDatabase {
   close(): unknown;
 }
 
+/** The SQLite libraries that this Node can have. */
+export const sqliteLibraries: readonly SqliteLibrary[] = isBuiltin('node:sqlite')
+  ? ['better-sqlite3', 'node:sqlite']
+  : ['better-sqlite3'];
+
 /** Throws an AdviceError if the library cannot be had here. */
 export async function lackOfSqlite(library: SqliteLibrary): Promise<void> {
   try {
     (await openDatabase(library, ':memory:')).close();
   } catch (error) {
     throw new AdviceError(
-      `${library} cannot be loaded by Node ${process.versions.node}: ${String(error).split('\n')[0]}`,
+      `${library} cannot be loaded by Node ${process.versions.node} (npm rebuild better-sqlite3): ${String(error).split('\n')[0]}`,
     );
   }
 }

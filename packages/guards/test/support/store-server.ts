@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
+import { flockAptGet } from '../../../../lab/servers/apt-get.ts';
 import { isCommand } from '../../../../lab/servers/debian-zookeeper.ts';
 import { AdviceError } from '../../../../lab/servers/docker/advice.ts';
 import { freePorts } from '../../../../lab/servers/free-port.ts';
@@ -24,12 +25,16 @@ const user = isRoot ? { uid: nobody, gid: nobody } : {};
 /** Throws an AdviceError if PostgreSQL cannot run here. */
 export async function startPostgres(): Promise<StoreServer> {
   const versions = '/usr/lib/postgresql';
-  const newest = existsSync(versions) ? readdirSync(versions).sort((a, b) => Number(b) - Number(a))[0] : undefined;
-  if (newest === undefined) throw new AdviceError('PostgreSQL is missing: apt-get install postgresql');
+  await ensure('postgresql', () => existsSync(versions));
+  const [newest = ''] = readdirSync(versions).sort((a, b) => Number(b) - Number(a));
   const bin = join(versions, newest, 'bin');
   return start('SIGQUIT', async (folder, port) => {
     const initdb = ['-D', folder, '-U', 'guards', '--auth=trust', '--no-sync', '-E', 'UTF8', '--no-locale'];
-    await promisify(execFile)(join(bin, 'initdb'), initdb, { ...user, cwd: folder });
+    await promisify(execFile)(join(bin, 'initdb'), initdb, {
+      ...user,
+      cwd: folder,
+      env: { ...process.env, TMPDIR: folder },
+    });
     const settings = {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
@@ -43,8 +48,7 @@ export async function startPostgres(): Promise<StoreServer> {
 
 /** Throws an AdviceError if MariaDB cannot run here. */
 export async function startMariaDb(): Promise<StoreServer> {
-  if (!isCommand('mariadb-install-db') && !existsSync('/usr/bin/mariadb-install-db'))
-    throw new AdviceError('MariaDB is missing: apt-get install mariadb-server');
+  await ensure('mariadb-server', () => isCommand('mariadb-install-db'));
   return start('SIGKILL', async (folder, port) => {
     const install = [
       '--no-defaults',
@@ -52,7 +56,11 @@ export async function startMariaDb(): Promise<StoreServer> {
       '--auth-root-authentication-method=normal',
       '--skip-test-db',
     ];
-    await promisify(execFile)('mariadb-install-db', install, { ...user, cwd: folder });
+    await promisify(execFile)('mariadb-install-db', install, {
+      ...user,
+      cwd: folder,
+      env: { ...process.env, TMPDIR: folder },
+    });
     const server = existsSync('/usr/sbin/mariadbd') ? '/usr/sbin/mariadbd' : 'mariadbd';
     const network = [`--port=${port}`, '--bind-address=127.0.0.1', `--socket=${join(folder, 'socket')}`];
     return [server, '--no-defaults', `--datadir=${folder}`, ...network, '--innodb-buffer-pool-size=32M'];
@@ -61,17 +69,30 @@ export async function startMariaDb(): Promise<StoreServer> {
 
 /** Throws an AdviceError if Redis cannot run here. */
 export async function startRedisServer(): Promise<StoreServer> {
-  if (!isCommand('redis-server')) throw new AdviceError('Redis is missing: apt-get install redis-server');
+  await ensure('redis-server', () => isCommand('redis-server'));
   return start('SIGKILL', (folder, port) =>
     Promise.resolve(['redis-server', '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']),
   );
+}
+
+/** Installs a package of Debian if it is missing, without a start of its service. */
+async function ensure(name: string, isThere: () => boolean): Promise<void> {
+  if (isThere()) return;
+  const advice = new AdviceError(`${name} is missing: apt-get install ${name}`);
+  if (!isRoot || !isCommand('apt-get')) throw advice;
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  for (const args of flockAptGet(['--no-install-recommends', name]))
+    await promisify(execFile)('flock', args, { env }).catch(() => {
+      throw advice;
+    });
 }
 
 async function start(
   signal: 'SIGQUIT' | 'SIGKILL',
   prepare: (folder: string, port: number) => Promise<string[]>,
 ): Promise<StoreServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'guards-'));
+  // The folder that TMPDIR names may be closed to other users.
+  const folder = mkdtempSync(join(isRoot ? '/tmp' : tmpdir(), 'guards-'));
   const forgetFolder = whenProcessEnds(() => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o700);
   if (isRoot) chownSync(folder, nobody, nobody);
@@ -81,6 +102,7 @@ async function start(
   const server = spawn(command, args, {
     ...user,
     cwd: folder,
+    env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', openSync(log, 'a'), openSync(log, 'a')],
   });
   const forgetServer = whenProcessEnds(() => server.kill('SIGKILL'));
