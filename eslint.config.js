@@ -22,6 +22,8 @@ const contents = {
   'opentelemetry/src': ['mutex', 'internals', 'client', 'support'],
   // A mechanism of SASL gets from the lock what it needs, because `instanceof` would not know a class of another copy.
   'kerberos/src': ['support'],
+  // It takes the types of the lock from `zookeeper-fair-lock`, and nothing else.
+  'guards/src': [],
   'zklock/src/board': ['read-write', 'semaphore', 'multi-lock', 'weighted', 'revocation', 'observe', ...below.observe],
 };
 contents['zklock/src/console'] = contents['zklock/src/board'];
@@ -87,7 +89,7 @@ export default tseslint.config(
   ...packages,
   usesSurroundings,
   {
-    files: ['test/**/*.ts', 'lab/**/*.ts'],
+    files: ['test/**/*.ts', 'packages/*/test/**/*.ts', 'lab/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unused-expressions': 'off',
       '@typescript-eslint/require-await': 'off',

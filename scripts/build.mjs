@@ -24,6 +24,7 @@ if (process.exitCode === 0) {
     else copyDeclarations(folder);
   }
   await buildCommand('packages/zklock');
+  await buildGuards();
   for (const { folder } of packages.slice(1)) copyFileSync(join(root, 'LICENSE'), join(root, folder, 'LICENSE'));
 }
 
@@ -51,4 +52,12 @@ async function buildCommand(folder) {
   const page = spawnSync(process.execPath, [join(root, folder, 'bin/zklock.cjs'), 'man'], { encoding: 'utf8' });
   if (page.status !== 0) throw new Error(`The manual page cannot be made:\n${page.stderr}`);
   writeFileSync(join(dist, 'zklock.1'), page.stdout);
+}
+
+/** Its declarations name those of dist. */
+async function buildGuards() {
+  const tsc = ['node_modules/typescript/bin/tsc', '-p', 'packages/guards/tsconfig.build.json'];
+  process.exitCode = await run(process.execPath, tsc, { cwd: root });
+  const built = join(root, 'packages/guards/dist');
+  writeFileSync(join(built, 'package.json'), `${JSON.stringify({ type: 'commonjs' }, null, 2)}\n`);
 }

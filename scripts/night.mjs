@@ -46,6 +46,20 @@ const chosen = choose([
   step('soak-busy', 30, npm('soak:busy')),
   step('soak-board', 20, npm('soak:board')),
   step('lock-set', 45, npm('lock-set')),
+  step('guards', 20, npm('test:guards')),
+  step('guards-node-24', 10, [
+    'node',
+    'scripts/node-versions.mjs',
+    '24',
+    'packages/guards/test/every-store.test.ts',
+    '-g',
+    'node:sqlite',
+  ]),
+  ...['pg', 'mysql2', 'better-sqlite3', 'ioredis'].map((library) =>
+    step(`guards-${library}`, 180, ['npm', 'test', '--', 'packages/guards/test/rounds.test.ts', '-g', library], {
+      GUARDS_ROUNDS: '1000',
+    }),
+  ),
   step('bench', 20, npm('bench', '--', '--brief')),
 ]);
 

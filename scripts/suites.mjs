@@ -53,8 +53,8 @@ export function isVirtual(file) {
 /** @returns the test files of these paths and globs. A path stands for itself; a glob without files stands for none. */
 export function filesOf(paths) {
   const named = (path) => path.replaceAll('\\', '/');
-  const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map(
-    (file) => `test/${named(file)}`,
+  const tests = ['test', 'packages/guards/test'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${named(file)}`),
   );
   const found = paths.flatMap((path) =>
     path.includes('*') ? tests.filter(matcherOf(path)).sort() : [named(relative(root, resolve(root, path)))],

@@ -170,6 +170,16 @@ export class Hold implements AsyncDisposable {
   }
 
   /**
+   * True if each later holder of the lock has a greater (`fencingToken`, `grantNumber`), so that a store can refuse an
+   * earlier one. False for a read lock and for a semaphore, because several of their tokens are valid at once, and for
+   * a driver of your own that is not `appendOnly`.
+   */
+  get isFence(): boolean {
+    const { kind, rules } = this.keeper.lock;
+    return kind !== 'read' && kind !== 'semaphore' && rules?.driver.appendOnly !== false;
+  }
+
+  /**
    * How many milliseconds the lock is certainly still held if no server is heard from and its lease is not renewed:
    * until the session's deadline, which every answer moves, or until the end of its lease, whichever comes first. 0
    * once the hold has ended.

@@ -6,7 +6,7 @@ import { run } from './support/command.ts';
 import { tarball } from './support/tarball.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const names = ['zookeeper-fair-lock', 'zklock', ...['testing', 'opentelemetry', 'kerberos'].map(scoped)];
+const names = ['zookeeper-fair-lock', 'zklock', ...['testing', 'opentelemetry', 'kerberos', 'guards'].map(scoped)];
 
 describe('the packages', function () {
   this.timeout(60_000);
@@ -35,6 +35,10 @@ describe('the packages', function () {
       const left = files.filter((file) => !library.includes(file) && file !== 'package/dist/index.js');
       expect(left.filter((file) => !/^package\/dist\/[\w-]+\.d\.ts$/.test(file))).to.deep.equal([]);
     }
+    const guards = await filesIn(scoped('guards'));
+    for (const store of ['postgres', 'mysql', 'sqlite', 'redis'])
+      expect(guards).to.include.members([...library, `package/dist/${store}.js`, `package/dist/${store}.d.ts`]);
+    expect(guards.filter((file) => !/^package\/dist\/[\w-]+(?:\.d\.ts|\.js)$/.test(file))).to.have.members(library);
     const page = readdirSync(join(root, 'packages/zklock/src/console/page')).filter((file) => !file.endsWith('ts'));
     const bundles = ['zklock-run.cjs', 'zklock.1', 'zklock.LICENSES', 'zklock.cjs'];
     expect(await filesIn('zklock')).to.have.members([

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const libraries = [
   'zookeeper-fair-lock',
-  ...['testing', 'opentelemetry', 'kerberos'].map((name) => `@zookeeper-fair-lock/${name}`),
+  ...['testing', 'opentelemetry', 'kerberos', 'guards'].map((name) => `@zookeeper-fair-lock/${name}`),
 ];
 
 describe('the packages, checked by linters', function () {

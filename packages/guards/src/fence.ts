@@ -1,0 +1,67 @@
+import type { Hold } from 'zookeeper-fair-lock';
+import type { Claim } from './guard-error.js';
+
+/** The part of a hold that a guard needs: every `Hold` has it, and so has a term of an election. */
+export type FencedHold = Pick<
+  Hold,
+  'path' | 'fencingToken' | 'grantNumber' | 'isFence' | 'isValid' | 'signal' | 'assertValid'
+>;
+
+/** The options of `guard`. All writers that a lock separates must use the same `key` and `table`. */
+export interface GuardOptions {
+  /**
+   * The name of the guard's row or key. Give one if locks of two chroots or of two ensembles guard one store.
+   *
+   * @default the path of the lock
+   */
+  readonly key?: string;
+  /**
+   * The guard's table, also as `schema.table`.
+   *
+   * @default 'lock_fences'
+   */
+  readonly table?: string;
+}
+
+/** The options of `fenced`. */
+export interface FencedOptions extends GuardOptions {
+  /**
+   * How often a transaction is repeated that the store ended because of other transactions.
+   *
+   * @default 10
+   */
+  readonly retries?: number;
+}
+
+/** A hold and its claim, checked. */
+export interface Fence extends Claim {
+  readonly hold: FencedHold;
+  readonly table: string;
+}
+
+/**
+ * Sends nothing.
+ *
+ * @throws TypeError or RangeError when the hold's token is no fence, or an option is bad
+ * @throws LockLostError or NotOwnedError when the hold has ended
+ */
+export function fenceOf(hold: FencedHold, options: GuardOptions = {}): Fence {
+  // JavaScript callers pass anything.
+  const given = hold as Partial<FencedHold> | undefined;
+  if (typeof given?.fencingToken !== 'bigint' || typeof given.isFence !== 'boolean')
+    throw new TypeError(
+      'Expected `hold` to be a Hold of zookeeper-fair-lock. For a multi-lock, call guard(tx, part) for each part of hold.holds',
+    );
+  if (!hold.isFence)
+    throw new TypeError(
+      `The token of ${hold.path} is no fence. Several readers of a read lock and several leases of a semaphore are valid at once, ` +
+        'so a later token does not mean that an earlier holder is late. Use a mutex, a write lock or an InterProcessSemaphoreMutex',
+    );
+  hold.assertValid();
+  const { key = hold.path.slice(0, hold.path.lastIndexOf('/')), table = 'lock_fences' } = options;
+  if (typeof key !== 'string' || key === '' || key.length > 512)
+    throw new RangeError(`Expected \`key\` to be a text of 1 to 512 characters, got ${key}`);
+  if (!/^([A-Za-z_]\w*\.)?[A-Za-z_]\w*$/.test(table))
+    throw new RangeError(`Expected \`table\` to be a name such as lock_fences or app.lock_fences, got ${table}`);
+  return { hold, key, table, token: hold.fencingToken, grant: hold.grantNumber };
+}

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fenceOf, type Fence, type FencedHold, type FencedOptions } from './fence.js';
+import { GuardError } from './guard-error.js';
+
+/** A kind of store, as `fenced` sees it. */
+export interface Store<Pool, Tx> {
+  /** @throws TypeError unless `pool` is one of this store's library */
+  check(pool: Pool): void;
+  /** Runs the transaction once: claim, job, `assertValid`, commit. Rejects when nothing was stored. */
+  attempt<T>(pool: Pool, fence: Fence, job: Job<Tx, T>): Promise<T>;
+  /** True if the store ended the transaction because of others, and a repetition may succeed. */
+  isRetryable(error: unknown): boolean;
+  /** If `error` says that the guard's table is missing: creates it, and resolves with true. */
+  createTable?(pool: Pool, fence: Fence, error: unknown): Promise<boolean>;
+}
+
+export type Job<Tx, T> = (tx: Tx) => T | PromiseLike<T>;
+
+/** One connection of a store, in a transaction that has begun. */
+export interface Transaction<Tx> {
+  readonly tx: Tx;
+  /** @throws StaleTokenError when a later holder has claimed the row */
+  claim(): Promise<unknown>;
+  commit(): Promise<unknown>;
+  rollback(): Promise<unknown>;
+  /** True if `error` is an answer of the store, so that the transaction was certainly not committed. */
+  isAnswer(error: unknown): boolean;
+  /** Gives the connection back; closes it when the state of its transaction is unknown. */
+  release(isUsable: boolean): void;
+}
+
+/** Repeats the attempt as often as the store asks for it, while the hold is valid. */
+export async function runFenced<Pool, Tx, T>(
+  store: Store<Pool, Tx>,
+  pool: Pool,
+  hold: FencedHold,
+  job: Job<Tx, T>,
+  options: FencedOptions = {},
+): Promise<T> {
+  store.check(pool);
+  if (typeof job !== 'function') throw new TypeError('Expected the third argument to be the job, a function');
+  const { retries = 10 } = options;
+  if (!Number.isInteger(retries) || retries < 0)
+    throw new RangeError(`Expected \`retries\` to be a whole number ≥ 0, got ${retries}`);
+  const fence = fenceOf(hold, options);
+  let mayCreate = true;
+  for (let retry = 0; ;) {
+    hold.assertValid();
+    try {
+      return await store.attempt(pool, fence, job);
+    } catch (error) {
+      if (mayCreate && (await store.createTable?.(pool, fence, error))) mayCreate = false;
+      else if (store.isRetryable(error) && retry < retries) await backOff(hold, retry++);
+      else throw error;
+    }
+  }
+}
+
+/** One attempt over a network. It ends when the hold is lost, whatever the store does: then nothing may be committed. */
+export async function attemptOnce<Tx, T>(
+  begin: () => Promise<Transaction<Tx>>,
+  { hold }: Fence,
+  job: Job<Tx, T>,
+): Promise<T> {
+  const begun = begin();
+  // The pool may have a connection only after the hold was lost.
+  const transaction = await unlessLost(hold, begun).catch((error: unknown) => {
+    begun.then((late) => late.release(false)).catch(() => undefined);
+    throw error;
+  });
+  let at: 'open' | 'committing' | 'ended' = 'open';
+  try {
+    await unlessLost(hold, transaction.claim());
+    const result = await unlessLost(hold, Promise.resolve(job(transaction.tx)));
+    hold.assertValid();
+    at = 'committing';
+    await unlessLost(hold, transaction.commit());
+    at = 'ended';
+    transaction.release(true);
+    return result;
+  } catch (error) {
+    if (at === 'ended') throw error;
+    const isUnknown = at === 'committing' && !(error instanceof GuardError || transaction.isAnswer(error));
+    // A closed connection is rolled back by the store.
+    const isUsable = !isUnknown && hold.isValid && (await isRolledBack(hold, transaction));
+    transaction.release(isUsable);
+    if (isUnknown)
+      throw new GuardError(
+        'ERR_LOCK_OUTCOME_UNKNOWN',
+        'The commit was sent, and its answer is missing: the store did all of the transaction or nothing of it. Read the data before you repeat it',
+        { cause: error },
+      );
+    throw error;
+  }
+}
+
+function isRolledBack<Tx>(hold: FencedHold, transaction: Transaction<Tx>): Promise<boolean> {
+  return unlessLost(hold, transaction.rollback()).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Settles as `work` does, or rejects with the loss of the hold, whichever comes first. */
+function unlessLost<T>({ signal }: FencedHold, work: Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const lost = (): void => reject(signal.reason);
+    signal.addEventListener('abort', lost, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', lost));
+    if (signal.aborted) lost();
+  });
+}
+
+/** A random part of 10 ms, then of 20 ms, and so on, so that two writers do not meet again. */
+function backOff(hold: FencedHold, retry: number): Promise<unknown> {
+  return unlessLost(hold, sleep(Math.random() * Math.min(1_000, 10 * 2 ** retry)));
+}

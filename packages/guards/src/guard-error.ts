@@ -1,0 +1,74 @@
+/**
+ * An error of a guard. `error instanceof LockError` is true for it, because the lock recognizes its errors by a brand.
+ * Nothing of the transaction is in the store, unless `code` is `ERR_LOCK_OUTCOME_UNKNOWN`.
+ */
+export class GuardError extends Error {
+  /** The kind of the error, for programs. It stays the same when the message is reworded. */
+  readonly code: GuardErrorCode;
+
+  constructor(code: GuardErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** The section of the documentation about this error. */
+  get docsUrl(): string {
+    return 'https://github.com/zookeeper-fair-lock/zookeeper-fair-lock/blob/main/docs/guards.md#errors-of-fenced';
+  }
+
+  /** The form for `JSON.stringify`. Tokens are text, because JSON has no bigint. */
+  toJSON(): object {
+    const { name, code, message, cause } = this;
+    const tokens = Object.entries(this).filter(([, value]) => typeof value === 'bigint');
+    const shown = Object.fromEntries(tokens.map(([key, value]) => [key, String(value)]));
+    return { name, code, message, ...shown, ...(cause instanceof Error ? { cause: cause.message } : {}) };
+  }
+
+  static {
+    this.prototype.name = 'GuardError';
+    Object.defineProperty(this.prototype, Symbol.for('zookeeper-fair-lock/error'), { value: true });
+  }
+}
+
+/** A later holder of the lock has written. Nothing of the transaction is in the store. */
+export class StaleTokenError extends GuardError {
+  /** The guard's key: the path of the lock, unless the option `key` says otherwise. */
+  readonly key: string;
+  /** The fencing token of the hold that came too late. */
+  readonly fencingToken: bigint;
+  /** The grant number of that hold. */
+  readonly grantNumber: bigint;
+  /** The fencing token of the later holder, from the store. */
+  readonly storedToken: bigint;
+  /** The grant number of the later holder, from the store. */
+  readonly storedGrant: bigint;
+
+  constructor({ key, token, grant }: Claim, stored: StoredClaim) {
+    super(
+      'ERR_LOCK_STALE_TOKEN',
+      `A later holder of ${key} has written: the store has token ${stored.token} (grant ${stored.grant}), ` +
+        `and this hold has token ${token} (grant ${grant}). Nothing of the transaction was stored`,
+    );
+    this.key = key;
+    this.fencingToken = token;
+    this.grantNumber = grant;
+    this.storedToken = stored.token;
+    this.storedGrant = stored.grant;
+  }
+
+  static {
+    this.prototype.name = 'StaleTokenError';
+  }
+}
+
+export type GuardErrorCode = 'ERR_LOCK_STALE_TOKEN' | 'ERR_LOCK_GUARD_FAILED' | 'ERR_LOCK_OUTCOME_UNKNOWN';
+
+/** The tokens that a hold writes into the guard's row. */
+export interface Claim extends StoredClaim {
+  readonly key: string;
+}
+
+export interface StoredClaim {
+  readonly token: bigint;
+  readonly grant: bigint;
+}

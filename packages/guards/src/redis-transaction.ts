@@ -1,0 +1,22 @@
+/** The commands that Redis runs in one step when the job has ended. Read with your own client. */
+export class RedisTransaction {
+  /** The replies in the order of the commands, once `fenced` has resolved. */
+  readonly replies: unknown[] = [];
+  /** @internal */
+  readonly queued: (string | Buffer)[] = [];
+
+  /** Adds a command, such as `tx.command('HSET', 'account:42', 'balance', 90)`. */
+  command(name: string, ...values: (string | number | bigint | Buffer)[]): this {
+    const words = [name, ...values].map((value) => (Buffer.isBuffer(value) ? value : word(value)));
+    // Lua cannot pass more to one call.
+    if (words.length > 7_000) throw new RangeError(`Expected at most 6,999 values for a command, got ${values.length}`);
+    this.queued.push(String(words.length), ...words);
+    return this;
+  }
+}
+
+function word(value: unknown): string {
+  if (!['string', 'number', 'bigint'].includes(typeof value))
+    throw new TypeError(`Expected the words of a command to be texts, numbers or Buffers, got ${typeof value}`);
+  return String(value);
+}

@@ -1,0 +1,77 @@
+import type { Fence, FencedHold, FencedOptions } from './fence.js';
+import { attemptOnce, runFenced, type Job, type Store, type Transaction } from './fenced.js';
+import { GuardError, StaleTokenError } from './guard-error.js';
+import { guardScript } from './redis-script.js';
+import { RedisTransaction } from './redis-transaction.js';
+
+export * from './exports.js';
+export { RedisTransaction };
+
+/** A client or a cluster of `ioredis`, or of `redis`. */
+export type RedisClient = IoRedis | NodeRedis;
+
+interface IoRedis {
+  defineCommand(name: string, definition: { lua: string }): unknown;
+  eval(script: string, keys: number, ...values: (string | Buffer)[]): Promise<unknown>;
+  readonly options: object;
+}
+
+interface NodeRedis {
+  readonly isOpen: boolean;
+  eval(script: string, options: { keys: string[]; arguments: (string | Buffer)[] }): Promise<unknown>;
+}
+
+/** Runs `job`, then the commands that it has added, in one step, and only while no later holder of the lock has written. */
+export async function fenced<T>(
+  client: RedisClient,
+  hold: FencedHold,
+  job: Job<RedisTransaction, T>,
+  options?: Pick<FencedOptions, 'key'>,
+): Promise<T> {
+  return runFenced(redis, client, hold, job, options);
+}
+
+const redis: Store<RedisClient, RedisTransaction> = {
+  check(client: { eval?: unknown; options?: unknown } | undefined) {
+    if (typeof client?.eval !== 'function' || !('defineCommand' in client || 'isOpen' in client))
+      throw new TypeError('Expected a client of `ioredis` or of `redis`');
+    if ((client.options as { keyPrefix?: string } | undefined)?.keyPrefix)
+      throw new TypeError('Expected a client without `keyPrefix`, because the keys inside a script would not get it');
+  },
+  attempt: (client, fence, job) => attemptOnce(() => Promise.resolve(begin(client, fence)), fence, job),
+  isRetryable: () => false,
+};
+
+function begin(client: RedisClient, fence: Fence): Transaction<RedisTransaction> {
+  const tx = new RedisTransaction();
+  const run = async (mode: 'claim' | 'commit'): Promise<unknown[]> => {
+    const key = `lock-fence:${fence.key}`;
+    const values = [padded(fence.token, fence.grant), mode, ...(mode === 'commit' ? tx.queued : [])];
+    const answer = await ('defineCommand' in client
+      ? client.eval(guardScript, 1, key, ...values)
+      : client.eval(guardScript, { keys: [key], arguments: values }));
+    const [outcome, stored = '', ...replies] = answer as [unknown, unknown, ...unknown[]];
+    if (String(outcome) === 'done') return replies;
+    const [token, grant] = String(stored).split(':');
+    if (String(outcome) === 'stale')
+      throw new StaleTokenError(fence, { token: BigInt(token ?? 0), grant: BigInt(grant ?? 0) });
+    const what = `The key ${key} was deleted or replaced during the transaction, or it is not a guard's key: ${String(stored)}`;
+    throw new GuardError(
+      'ERR_LOCK_GUARD_FAILED',
+      `${what}. Do not let Redis evict it, or give another name by the option \`key\``,
+    );
+  };
+  return {
+    tx,
+    claim: () => run('claim'),
+    commit: async () => tx.replies.push(...(await run('commit'))),
+    rollback: () => Promise.resolve(),
+    isAnswer: (error) => /^(ReplyError|ErrorReply|SimpleError)$/.test((error as Error).constructor.name),
+    release: () => undefined,
+  };
+}
+
+/** Both have one length, so that the order of the texts is the order of the numbers. A number of Lua is not exact above 2^53. */
+function padded(...numbers: bigint[]): string {
+  return numbers.map((number) => String(number).padStart(20, '0')).join(':');
+}

@@ -1,0 +1,70 @@
+import { fenceOf, type Fence, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
+import { runFenced, type Job, type Store } from './fenced.js';
+import { claim, createTableSql, type SqliteDatabase } from './sqlite-claim.js';
+
+export * from './exports.js';
+export { createTableSql, type SqliteDatabase };
+
+/**
+ * Runs `job` in a transaction that is committed only while no later holder of the lock has written. The job is
+ * synchronous: during an `await`, other code that uses the same database object would be part of the transaction.
+ */
+export async function fenced<Db extends SqliteDatabase, T>(
+  db: Db,
+  hold: FencedHold,
+  job: (tx: Db) => T,
+  options?: FencedOptions,
+): Promise<T> {
+  // Such a job would go on after the rollback, outside of every transaction.
+  if (Object.prototype.toString.call(job) === '[object AsyncFunction]') throw new TypeError(isAsync);
+  return runFenced(sqlite as unknown as Store<Db, Db>, db, hold, job, options);
+}
+
+/** Claims the guard's row in a transaction of your own. Call it first, and `hold.assertValid()` right before the commit. */
+export function guard(db: SqliteDatabase, hold: FencedHold, options?: GuardOptions): void {
+  sqlite.check(db);
+  claim(db, fenceOf(hold, options));
+}
+
+const isAsync =
+  'Expected the job to be synchronous, because other code that uses the database object during an await would be part of the transaction';
+
+const sqlite: Store<SqliteDatabase, SqliteDatabase> = {
+  check(db: { exec?: unknown; prepare?: unknown; all?: unknown } | undefined) {
+    if (typeof db?.exec !== 'function' || typeof db.prepare !== 'function' || 'all' in db)
+      throw new TypeError('Expected a database of `node:sqlite` or of `better-sqlite3`');
+  },
+  attempt: (db, fence, job) => new Promise((resolve) => resolve(transact(db, fence, job))),
+  // SQLITE_BUSY and its extended codes, as better-sqlite3 and as node:sqlite say them.
+  isRetryable: (error) => {
+    const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
+    return String(code).startsWith('SQLITE_BUSY') || (typeof errcode === 'number' && (errcode & 0xff) === 5);
+  },
+};
+
+function transact<T>(db: SqliteDatabase, fence: Fence, job: Job<SqliteDatabase, T>): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    claim(db, fence);
+    const result = job(db);
+    if (isPromise(result)) throw new TypeError(isAsync);
+    fence.hold.assertValid();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    rollback(db);
+    throw error;
+  }
+}
+
+function isPromise<T>(result: T | PromiseLike<T>): result is PromiseLike<T> {
+  return typeof (result as { then?: unknown } | undefined)?.then === 'function';
+}
+
+function rollback(db: SqliteDatabase): void {
+  try {
+    db.exec('ROLLBACK');
+  } catch {
+    // SQLite has ended the transaction itself, after a full disk for example.
+  }
+}

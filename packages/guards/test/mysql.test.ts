@@ -1,0 +1,226 @@
+import { expect } from 'chai';
+import { drizzle } from 'drizzle-orm/mysql2';
+import { sql } from 'drizzle-orm';
+import { CompiledQuery, Kysely, MysqlDialect } from 'kysely';
+import { createPool as createCallbackPool } from 'mysql2';
+import mysql from 'mysql2/promise';
+import { forceRelease } from '../../../src/index.ts';
+import { skipWithout } from '../../../lab/skip-without.ts';
+import { rejection, until } from '../../../lab/until.ts';
+import { createTableSql, fenced, guard, StaleTokenError } from '../src/mysql.ts';
+import { Locks } from './support/locks.ts';
+import { loseAnswerTo } from './support/lossy-relay.ts';
+import { mysqlDesk, mysqlPool } from './support/mysql-desk.ts';
+import { postgresPool } from './support/postgres-desk.ts';
+import { startMariaDb, type StoreServer } from './support/store-server.ts';
+import { unaware } from './support/unaware.ts';
+
+describe('a guard in MariaDB', function () {
+  this.timeout(60_000);
+  let server: StoreServer | undefined;
+  let locks: Locks;
+  let pool: mysql.Pool;
+  const insert = 'INSERT INTO written (text) VALUES (?)';
+
+  before(async function () {
+    await skipWithout(this, async () => void (server = await startMariaDb()));
+    locks = await Locks.start();
+    await using _ = await mysqlDesk(portOf(server));
+    pool = mysqlPool(portOf(server));
+  });
+
+  after(async () => {
+    if (!server) return;
+    await pool.end();
+    await locks[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  beforeEach(() => pool.query('DELETE FROM written'));
+
+  it('costs one statement more than the same transaction without a guard', async () => {
+    await using hold = await locks.hold();
+    const one = mysqlPool(portOf(server), { connectionLimit: 1 });
+    const statements = async (): Promise<number> => {
+      const [[row]] = await one.query<mysql.RowDataPacket[]>("SHOW SESSION STATUS LIKE 'Questions'");
+      return Number(row?.['Value']);
+    };
+    await fenced(one, hold, (tx) => tx.query(insert, ['the table exists and is checked from here on']));
+    const first = await statements();
+    const tx = await one.getConnection();
+    await tx.beginTransaction();
+    await tx.query(insert, ['a']);
+    await tx.commit();
+    tx.release();
+    const second = await statements();
+    await fenced(one, hold, (each) => each.query(insert, ['b']));
+    // Each count counts the question for it.
+    expect([second - first, (await statements()) - second]).to.deep.equal([4, 5]);
+    await one.end();
+  });
+
+  it('refuses a pool of another library, a pool without promises and a connection, before anything is sent', async () => {
+    await using hold = await locks.hold();
+    const connection = await pool.getConnection();
+    const others = [postgresPool(1), createCallbackPool({ port: 1 }), connection, {}, undefined];
+    for (const bad of others) {
+      const error = await rejection(fenced(bad as unknown as mysql.Pool, hold, () => expect.fail('the job ran')));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.match(/^Expected a pool of `mysql2\/promise`/);
+    }
+    connection.release();
+  });
+
+  const shapes = {
+    'whose tokens are text': '(lock_path varchar(99) PRIMARY KEY, token varchar(30), grant_number varchar(30))',
+    'without a primary key': '(lock_path varchar(99), token bigint, grant_number bigint)',
+    'with a longer primary key':
+      '(lock_path varchar(99), token bigint, grant_number bigint, PRIMARY KEY (lock_path, token))',
+    'without a column': '(lock_path varchar(99) PRIMARY KEY, token bigint)',
+    'without transactions': '(lock_path varchar(99) PRIMARY KEY, token bigint, grant_number bigint) ENGINE = MyISAM',
+  };
+  Object.entries(shapes).forEach(([what, columns], index) =>
+    it(`refuses a table ${what}, and stores nothing`, async () => {
+      await using hold = await locks.hold();
+      await pool.query(`CREATE TABLE other_${index} ${columns}`);
+      const options = { table: `other_${index}` };
+      const error = await rejection(fenced(pool, hold, (tx) => tx.query(insert, ['a']), options));
+      expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+      expect(error.message).to.contain(createTableSql(options.table));
+      expect(await written()).to.deep.equal([]);
+    }),
+  );
+
+  it('tells lock paths apart that differ in case', async () => {
+    await using hold = await locks.hold();
+    await fenced(pool, unaware(hold, 2n), () => undefined, { key: '/locks/A' });
+    await fenced(pool, unaware(hold, 1n), () => undefined, { key: '/locks/a' });
+  });
+
+  it('repeats the transaction after a deadlock, and gives up after `retries`', async () => {
+    await pool.query('CREATE TABLE account (id varchar(9) PRIMARY KEY, balance int)');
+    await pool.query("INSERT INTO account VALUES ('a', 0), ('b', 0)");
+    const crosswise = (retries: number): Promise<PromiseSettledResult<void>[]> => {
+      let both = 0;
+      const locked = [['a', 'b'] as const, ['b', 'a'] as const].map(async ([first, second]) => {
+        await using hold = await locks.hold();
+        await fenced(
+          pool,
+          hold,
+          async (tx) => {
+            await tx.query('UPDATE account SET balance = balance + 1 WHERE id = ?', [first]);
+            both += 1;
+            await until('both have one row', () => both >= 2);
+            await tx.query('UPDATE account SET balance = balance + 1 WHERE id = ?', [second]);
+          },
+          { retries },
+        );
+      });
+      return Promise.allSettled(locked);
+    };
+    expect((await crosswise(10)).map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled']);
+    const [failed] = (await crosswise(0)).filter((result) => result.status === 'rejected');
+    expect(failed?.reason).to.include({ code: 'ER_LOCK_DEADLOCK' });
+  });
+
+  it('ends at once if the hold is lost while the guard waits for the row', async () => {
+    await using blocking = await locks.hold();
+    const key = 'waiting';
+    let isHeld = false;
+    let goOn = (): void => undefined;
+    const other = fenced(
+      pool,
+      unaware(blocking, 1n),
+      () => new Promise<void>((resolve) => ((isHeld = true), (goOn = resolve))),
+      { key },
+    );
+    await until('another transaction has the row', () => isHeld);
+    const waiting = await locks.hold();
+    const refused = rejection(fenced(pool, waiting, () => expect.fail('the job ran'), { key }));
+    await forceRelease(locks.client, waiting.path, { timeoutMs: 0 });
+    expect(await refused).to.include({ code: 'ERR_LOCK_LOST' });
+    goOn();
+    await other;
+  });
+
+  it('says that the outcome is unknown if the answer to the commit is lost', async () => {
+    await using hold = await locks.hold();
+    await using relay = await loseAnswerTo('COMMIT', portOf(server));
+    const lossy = mysqlPool(relay.port);
+    const error = await rejection(fenced(lossy, hold, (tx) => tx.query(insert, ['a'])));
+    expect(error).to.include({ code: 'ERR_LOCK_OUTCOME_UNKNOWN' });
+    await lossy.end();
+  });
+
+  describe('in a transaction of your own', () => {
+    it('claims the row for a connection, refuses a stale holder, and says how to create a missing table', async () => {
+      await using hold = await locks.hold();
+      await pool.query(createTableSql());
+      const tx = await pool.getConnection();
+      await tx.beginTransaction();
+      await guard(tx, unaware(hold, 2n));
+      await tx.commit();
+      await tx.beginTransaction();
+      expect(await rejection(guard(tx, unaware(hold, 1n)))).to.include({ storedToken: 2n });
+      expect((await rejection(guard(tx, hold, { table: 'nowhere' }))).message).to.contain(
+        'CREATE TABLE IF NOT EXISTS nowhere',
+      );
+      await tx.rollback();
+      tx.release();
+    });
+
+    it('refuses a function whose result has no `insertId`', async () => {
+      await using hold = await locks.hold();
+      expect((await rejection(guard(() => Promise.resolve([[]]), hold))).message).to.contain('insertId');
+    });
+
+    it('works with Kysely', async () => {
+      await using hold = await locks.hold();
+      const db = new Kysely<{ written: { text: string } }>({ dialect: new MysqlDialect({ pool: pool.pool }) });
+      const write = (token: bigint): Promise<unknown> =>
+        db.transaction().execute(async (tx) => {
+          await guard((text, values) => tx.executeQuery(CompiledQuery.raw(text, [...values])), unaware(hold, token));
+          await tx
+            .insertInto('written')
+            .values({ text: String(token) })
+            .execute();
+          hold.assertValid();
+        });
+      await write(2n);
+      expect(await rejection(write(1n))).to.be.instanceOf(StaleTokenError);
+      expect(await written()).to.deep.equal(['2']);
+    });
+
+    it('works with Drizzle', async () => {
+      await using hold = await locks.hold();
+      const db = drizzle(pool);
+      const write = (token: bigint): Promise<unknown> =>
+        db.transaction(async (tx) => {
+          await guard(
+            (text, values) => {
+              const parts = text
+                .split('?')
+                .map((part, index) => sql`${sql.raw(part)}${index in values ? sql`${values[index]}` : sql``}`);
+              return tx.execute(sql.join(parts));
+            },
+            unaware(hold, token),
+          );
+          await tx.execute(sql`INSERT INTO written (text) VALUES (${String(token)})`);
+          hold.assertValid();
+        });
+      await write(2n);
+      expect(await rejection(write(1n))).to.be.instanceOf(StaleTokenError);
+      expect(await written()).to.deep.equal(['2']);
+    });
+  });
+
+  async function written(): Promise<string[]> {
+    const [rows] = await pool.query<mysql.RowDataPacket[]>('SELECT text FROM written');
+    return rows.map((row) => String(row['text']));
+  }
+});
+
+function portOf(server: StoreServer | undefined): number {
+  if (!server) throw new Error('MariaDB does not run');
+  return server.port;
+}

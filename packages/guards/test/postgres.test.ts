@@ -1,0 +1,308 @@
+import { expect } from 'chai';
+import { sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { forceRelease } from '../../../src/index.ts';
+import { skipWithout } from '../../../lab/skip-without.ts';
+import { rejection, until } from '../../../lab/until.ts';
+import { createTableSql, fenced, guard, StaleTokenError } from '../src/postgres.ts';
+import { Locks } from './support/locks.ts';
+import { loseAnswerTo } from './support/lossy-relay.ts';
+import { mysqlPool } from './support/mysql-desk.ts';
+import { postgresPool } from './support/postgres-desk.ts';
+import { startPostgres, type StoreServer } from './support/store-server.ts';
+import { unaware } from './support/unaware.ts';
+
+describe('a guard in PostgreSQL', function () {
+  this.timeout(60_000);
+  let server: StoreServer | undefined;
+  let locks: Locks;
+  let pool: pg.Pool;
+  const table = 'lock_fences';
+  const insert = 'INSERT INTO written VALUES ($1)';
+
+  before(async function () {
+    await skipWithout(this, async () => void (server = await startPostgres()));
+    locks = await Locks.start();
+    pool = postgresPool(portOf(server));
+    await pool.query('CREATE TABLE written (text text)');
+  });
+
+  after(async () => {
+    if (!server) return;
+    await pool.end();
+    await locks[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  beforeEach(() => pool.query('TRUNCATE written'));
+  afterEach(() => expect(pool.idleCount, 'every connection is back in the pool').to.equal(pool.totalCount));
+
+  it('costs one round trip more than the same transaction without a guard', async () => {
+    await using hold = await locks.hold();
+    const one = postgresPool(portOf(server), { max: 1 });
+    await fenced(one, hold, (tx) => tx.query(insert, ['the table exists from here on']));
+    let roundTrips = 0;
+    const tx = await one.connect();
+    const { connection } = tx as unknown as { connection: NodeJS.EventEmitter };
+    connection.on('readyForQuery', () => (roundTrips += 1));
+    for (const statement of ['BEGIN', "INSERT INTO written VALUES ('a')", 'COMMIT']) await tx.query(statement);
+    tx.release();
+    expect(roundTrips).to.equal(3);
+    roundTrips = 0;
+    await fenced(one, hold, (each) => each.query("INSERT INTO written VALUES ('b')"));
+    expect(roundTrips).to.equal(4);
+    await one.end();
+  });
+
+  it('refuses a pool of another library, a client and nothing at all, before anything is sent', async () => {
+    await using hold = await locks.hold();
+    const other = mysqlPool(1);
+    for (const bad of [other, new pg.Client(), {}, undefined]) {
+      const error = await rejection(fenced(bad as unknown as pg.Pool, hold, () => expect.fail('the job ran')));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.match(/^Expected a Pool of `pg`/);
+    }
+    await other.end();
+  });
+
+  const shapes = {
+    'whose tokens are text': 'lock_path text PRIMARY KEY, token text, grant_number text',
+    'whose tokens are inexact': 'lock_path text PRIMARY KEY, token float8, grant_number float8',
+    'without a primary key': 'lock_path text, token bigint, grant_number bigint',
+    'without a column': 'lock_path text PRIMARY KEY, token bigint',
+  };
+  Object.entries(shapes).forEach(([what, columns], index) =>
+    it(`refuses a table ${what}, and stores nothing`, async () => {
+      await using hold = await locks.hold();
+      await pool.query(`CREATE TABLE other_${index} (${columns})`);
+      const options = { table: `other_${index}` };
+      const error = await rejection(fenced(pool, hold, (tx) => tx.query(insert, ['a']), options));
+      expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+      expect(error.message)
+        .to.contain(`The table other_${index} is missing, or`)
+        .and.contain(createTableSql(options.table));
+      expect(await written()).to.deep.equal([]);
+    }),
+  );
+
+  it('creates the table on demand, also for many at the same time', async () => {
+    await using hold = await locks.hold();
+    const options = { table: 'public.made_on_demand' };
+    const writers = Array.from({ length: 5 }, (_, index) =>
+      fenced(pool, unaware(hold, 1n), (tx) => tx.query(insert, ['a']), { ...options, key: `key ${index}` }),
+    );
+    await Promise.all(writers);
+    expect(await written()).to.have.lengthOf(5);
+  });
+
+  it('rejects with the error of PostgreSQL if the table is missing and may not be created', async () => {
+    await using hold = await locks.hold();
+    await pool.query('CREATE ROLE guest LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC');
+    const guest = postgresPool(portOf(server), { user: 'guest' });
+    expect(await rejection(fenced(guest, hold, () => undefined, { table: 'forbidden' }))).to.include({ code: '42501' });
+    await guest.end();
+  });
+
+  it('repeats the transaction after a deadlock, and gives up after `retries`', async () => {
+    await pool.query(
+      "CREATE TABLE account (id text PRIMARY KEY, balance int); INSERT INTO account VALUES ('a', 0), ('b', 0)",
+    );
+    const crosswise = async (retries: number): Promise<PromiseSettledResult<void>[]> => {
+      let both = 0;
+      const locked = [['a', 'b'] as const, ['b', 'a'] as const].map(async ([first, second]) => {
+        await using hold = await locks.hold();
+        await fenced(
+          pool,
+          hold,
+          async (tx) => {
+            await tx.query('UPDATE account SET balance = balance + 1 WHERE id = $1', [first]);
+            both += 1;
+            await until('both have one row', () => both >= 2);
+            await tx.query('UPDATE account SET balance = balance + 1 WHERE id = $1', [second]);
+          },
+          { retries },
+        );
+      });
+      return Promise.allSettled(locked);
+    };
+    expect((await crosswise(10)).map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled']);
+    expect((await pool.query('SELECT balance FROM account')).rows).to.deep.equal([{ balance: 2 }, { balance: 2 }]);
+    const [failed] = (await crosswise(0)).filter((result) => result.status === 'rejected');
+    expect(failed?.reason).to.include({ code: '40P01' });
+  });
+
+  it('repeats the transaction after a serialization failure', async () => {
+    await pool.query('CREATE TABLE duty (name text)');
+    const strict = postgresPool(portOf(server), { options: '-c default_transaction_isolation=serializable' });
+    let both = 0;
+    let runs = 0;
+    const writers = ['a', 'b'].map(async (name) => {
+      await using hold = await locks.hold();
+      await fenced(strict, hold, async (tx) => {
+        runs += 1;
+        const { rows } = await tx.query<{ count: string }>('SELECT count(*) FROM duty');
+        both += 1;
+        await until('both have read', () => both >= 2);
+        if (rows[0]?.count === '0') await tx.query('INSERT INTO duty VALUES ($1)', [name]);
+      });
+    });
+    await Promise.all(writers);
+    expect(runs).to.equal(3);
+    expect((await pool.query('SELECT name FROM duty')).rows).to.have.lengthOf(1);
+    await strict.end();
+  });
+
+  it('rejects if a statement failed and the job went on, because PostgreSQL rolls back without an error', async () => {
+    await using hold = await locks.hold();
+    const error = await rejection(
+      fenced(pool, hold, async (tx) => {
+        await tx.query(insert, ['a']);
+        await tx.query('SELECT 1 / 0').catch(() => undefined);
+      }),
+    );
+    expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+    expect(await written()).to.deep.equal([]);
+  });
+
+  it('does not let a holder that stops in its transaction block its successor for longer than `idleTimeoutMs`', async () => {
+    const early = await locks.hold();
+    const key = 'idle';
+    let isIdle = false;
+    let goOn = (): void => undefined;
+    const stopped = fenced(
+      pool,
+      unaware(early, 1n),
+      async (tx) => {
+        isIdle = true;
+        await new Promise<void>((resolve) => (goOn = resolve));
+        await tx.query(insert, ['early']);
+      },
+      { key, idleTimeoutMs: 200 },
+    );
+    stopped.catch(() => undefined);
+    await until('the transaction is idle', () => isIdle);
+    await fenced(pool, unaware(early, 2n), (tx) => tx.query(insert, ['late']), { key });
+    goOn();
+    expect(await rejection(stopped)).to.be.instanceOf(Error);
+    expect(await written()).to.deep.equal(['late']);
+    await early.release();
+  });
+
+  it('ends at once if the hold is lost while the guard waits for the row, or while the job runs', async () => {
+    await using blocking = await locks.hold();
+    const key = 'waiting';
+    let isHeld = false;
+    let goOn = (): void => undefined;
+    const other = fenced(
+      pool,
+      unaware(blocking, 1n),
+      () => new Promise<void>((resolve) => ((isHeld = true), (goOn = resolve))),
+      { key },
+    );
+    await until('another transaction has the row', () => isHeld);
+    const waiting = await locks.hold();
+    const refused = rejection(fenced(pool, waiting, () => expect.fail('the job ran'), { key }));
+    await forceRelease(locks.client, waiting.path, { timeoutMs: 0 });
+    expect(await refused).to.include({ code: 'ERR_LOCK_LOST' });
+    goOn();
+    await other;
+    const working = await locks.hold();
+    const lost = rejection(
+      fenced(pool, working, async (tx) => {
+        await tx.query(insert, ['a']);
+        await forceRelease(locks.client, working.path, { timeoutMs: 0 });
+        await new Promise(() => undefined);
+      }),
+    );
+    expect(await lost).to.include({ code: 'ERR_LOCK_LOST' });
+    await until('the connections are closed', () => pool.idleCount === pool.totalCount);
+    expect(await written()).to.deep.equal([]);
+  });
+
+  it('says that the outcome is unknown if the answer to the commit is lost', async () => {
+    await using hold = await locks.hold();
+    await using relay = await loseAnswerTo('COMMIT', portOf(server));
+    const lossy = postgresPool(relay.port);
+    const error = await rejection(fenced(lossy, hold, (tx) => tx.query(insert, ['a'])));
+    expect(error).to.include({ code: 'ERR_LOCK_OUTCOME_UNKNOWN' });
+    await lossy.end();
+  });
+
+  describe('in a transaction of your own', () => {
+    it('claims the row for a client, and refuses a stale holder', async () => {
+      await using hold = await locks.hold();
+      await pool.query(createTableSql(table));
+      const tx = await pool.connect();
+      await tx.query('BEGIN');
+      await guard(tx, unaware(hold, 2n));
+      await tx.query('COMMIT');
+      await tx.query('BEGIN');
+      const before = await tx.query('SHOW idle_in_transaction_session_timeout');
+      expect(await rejection(guard(tx, unaware(hold, 1n)))).to.include({ storedToken: 2n });
+      expect((await tx.query('SHOW idle_in_transaction_session_timeout')).rows).to.deep.equal(before.rows);
+      await tx.query('ROLLBACK');
+      tx.release();
+    });
+
+    it('says how to create a missing table, and refuses a value that cannot send', async () => {
+      await using hold = await locks.hold();
+      const tx = await pool.connect();
+      await tx.query('BEGIN');
+      const error = await rejection(guard(tx, hold, { table: 'nowhere' }));
+      expect(error.message).to.contain('CREATE TABLE IF NOT EXISTS nowhere');
+      await tx.query('ROLLBACK');
+      tx.release();
+      expect((await rejection(guard({} as never, hold))).message).to.match(/^Expected `tx` to be a connection/);
+    });
+
+    it('works with Kysely', async () => {
+      await using hold = await locks.hold();
+      const db = new Kysely<{ written: { text: string } }>({ dialect: new PostgresDialect({ pool }) });
+      const write = (token: bigint): Promise<unknown> =>
+        db.transaction().execute(async (tx) => {
+          await guard((text, values) => tx.executeQuery(CompiledQuery.raw(text, [...values])), unaware(hold, token));
+          await tx
+            .insertInto('written')
+            .values({ text: String(token) })
+            .execute();
+          hold.assertValid();
+        });
+      await write(2n);
+      expect(await rejection(write(1n))).to.be.instanceOf(StaleTokenError);
+      expect(await written()).to.deep.equal(['2']);
+    });
+
+    it('works with Drizzle', async () => {
+      await using hold = await locks.hold();
+      const db = drizzle(pool);
+      const write = (token: bigint): Promise<unknown> =>
+        db.transaction(async (tx) => {
+          await guard(
+            (text, values) => {
+              const parts = text
+                .split(/\$\d/)
+                .map((part, index) => sql`${sql.raw(part)}${index in values ? sql`${values[index]}` : sql``}`);
+              return tx.execute(sql.join(parts));
+            },
+            unaware(hold, token),
+          );
+          await tx.execute(sql`INSERT INTO written VALUES (${String(token)})`);
+          hold.assertValid();
+        });
+      await write(2n);
+      expect(await rejection(write(1n))).to.be.instanceOf(StaleTokenError);
+      expect(await written()).to.deep.equal(['2']);
+    });
+  });
+
+  async function written(): Promise<string[]> {
+    return (await pool.query<{ text: string }>('SELECT text FROM written')).rows.map(({ text }) => text);
+  }
+});
+
+function portOf(server: StoreServer | undefined): number {
+  if (!server) throw new Error('PostgreSQL does not run');
+  return server.port;
+}
