@@ -8,7 +8,7 @@ import {
   LockError,
   forceRelease,
 } from '../../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../testing/src/index.ts';
 import { skipWithout } from '../../../lab/skip-without.ts';
 import { aborted, rejection } from '../../../lab/until.ts';
 import { StaleTokenError, type FencedHold } from '../src/exports.ts';

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InterProcessMutex, LockClient } from '../../../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../testing/src/index.ts';
 import { startProxy } from '../../../../lab/proxy/zk-proxy.ts';
 import { openDesk, type Library } from './desk.ts';
 

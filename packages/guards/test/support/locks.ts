@@ -1,5 +1,5 @@
 import { InterProcessMutex, LockClient, type Hold } from '../../../../src/index.ts';
-import { EmbeddedZooKeeper } from '../../../../src/testing/index.ts';
+import { EmbeddedZooKeeper } from '../../../testing/src/index.ts';
 
 /** A ZooKeeper and a client of it, for the locks of one test file. */
 export class Locks implements AsyncDisposable {
