@@ -18,7 +18,7 @@ import { Example, exampleFiles } from './support/example.ts';
 const bin = fileURLToPath(new URL('../../packages/zklock/bin/zklock.cjs', import.meta.url));
 const script = fileURLToPath(new URL('../../examples/cron.sh', import.meta.url));
 
-/** npm builds this module only if its install script may run. */
+/** npm compiles this module, so it is no dependency of the project. */
 const canLoadSqlite = (): boolean => {
   try {
     new (createRequire(import.meta.url)('better-sqlite3') as new (file: string) => unknown)(':memory:');
@@ -38,7 +38,7 @@ describe('the examples', function () {
   before(async () => void ({ connectString: servers } = await sharedZooKeeper()));
 
   const lacking = canLoadSqlite() ? [] : ['guard-transaction.ts'];
-  for (const file of lacking) console.log(`${file} is left out: better-sqlite3 was not built`);
+  for (const file of lacking) console.log(`${file} is left out: better-sqlite3 is not installed`);
   for (const file of exampleFiles.filter((each) => ![...directed, ...lacking].includes(each))) {
     it(`${file} runs without a failed assertion, and ends by itself`, async () => {
       await using example = new Example(file, servers + testPath('examples'));

@@ -25,6 +25,7 @@ for (const library of libraries) {
     let lock = '';
 
     before(async function () {
+      this.timeout(700_000); // a server or a library may have to be installed
       await skipWithout(this, async () => void (store = await startStore(library)));
       desk = await openDesk(library, store?.address ?? '');
       zk = await EmbeddedZooKeeper.start({ tickTimeMs: 100 });

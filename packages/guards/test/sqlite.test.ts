@@ -17,6 +17,7 @@ for (const library of sqliteLibraries) {
     let db: Awaited<ReturnType<typeof openDatabase>>;
 
     before(async function () {
+      this.timeout(700_000); // the library may have to be compiled
       await skipWithout(this, () => lackOfSqlite(library));
       locks = await Locks.start();
       folder = mkdtempSync(join(tmpdir(), 'guards-'));

@@ -1,5 +1,7 @@
-import { isBuiltin } from 'node:module';
+import { createRequire, isBuiltin } from 'node:module';
+import { join } from 'node:path';
 import { AdviceError } from '../../../../lab/servers/docker/advice.ts';
+import { fetched } from '../../../../lab/servers/fetched.ts';
 import { fenced, type SqliteDatabase } from '../../src/sqlite.ts';
 import type { Desk } from './desk.ts';
 
@@ -21,18 +23,31 @@ export async function lackOfSqlite(library: SqliteLibrary): Promise<void> {
     (await openDatabase(library, ':memory:')).close();
   } catch (error) {
     throw new AdviceError(
-      `${library} cannot be loaded by Node ${process.versions.node} (npm rebuild better-sqlite3): ${String(error).split('\n')[0]}`,
+      `${library} cannot be loaded by Node ${process.versions.node}: ${String(error).split('\n')[0]}`,
     );
   }
 }
 
 export async function openDatabase(library: SqliteLibrary, file: string): Promise<Database> {
-  if (library === 'better-sqlite3')
-    return new (await import('better-sqlite3')).default(file, { timeout: 0 }) as unknown as Database;
+  if (library === 'better-sqlite3') return new (await betterSqlite3())(file, { timeout: 0 });
   const name: string = library; // the types of Node 20 do not know it
   const { DatabaseSync } = (await import(name)) as { DatabaseSync: new (file: string) => Database };
   return new DatabaseSync(file);
 }
+
+type BetterSqlite3 = new (file: string, options: { readonly timeout: number }) => Database;
+
+/** npm compiles it, which takes minutes and a compiler. So it is no dependency of the project. */
+async function betterSqlite3(): Promise<BetterSqlite3> {
+  const folder = await fetched(
+    `better-sqlite3-${version}-${process.versions.modules}`,
+    (place) => [['npm', 'install', '--prefix', place, '--no-audit', '--no-fund', `better-sqlite3@${version}`]],
+    600_000,
+  );
+  return createRequire(join(folder, 'index.js'))('better-sqlite3') as BetterSqlite3;
+}
+
+const version = '12.11.1';
 
 export async function sqliteDesk(library: SqliteLibrary, file: string): Promise<Desk> {
   const db = await openDatabase(library, file);
