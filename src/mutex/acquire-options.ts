@@ -2,7 +2,6 @@ import { isUint8Array } from 'node:util/types';
 import { expected, expectDuration, expectOptions, expectSignal } from '../support/validate.js';
 import { ownerData } from '../internals/lock-owner.js';
 import { checkRenewal, type LeaseTerms } from './hold-lease.js';
-import { wayOptions, type MutexWay } from './mutex-way.js';
 
 /**
  * How long to wait for a lock, and how long to hold it at most. A plain object, which is read once, at the call. A bad
@@ -87,19 +86,6 @@ export function checkAcquireOptions(
   checkReleaseTimeout(checked);
   const { data } = checked;
   return data === undefined || data === 'owner' ? checked : { ...checked, data: copyOfData(data, bytesOrOwner) };
-}
-
-/** Checks the options for an acquire of a mutex with this way. */
-export function checkMutexOptions(what: string, options: MutexAcquireOptions, way: MutexWay): MutexAcquireOptions {
-  const checked = checkAcquireOptions(what, options, wayNames());
-  for (const option of wayOptions()) if (!option.isWay(way)) option.refuseAcquire?.(checked);
-  way.checkAcquire(checked);
-  return checked;
-}
-
-/** The names of the acquire options that only some ways have. */
-export function wayNames(): readonly string[] {
-  return wayOptions().flatMap(({ acquireNames }) => acquireNames);
 }
 
 /** Checks the argument of tryAcquire: options, or a number of milliseconds. Without a number the call does not wait. */

@@ -11,13 +11,13 @@ import { DefaultData } from '../internals/default-data.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
 import type { Deadline } from '../support/deadline.js';
-import { checkTryOptions, wayNames, type MutexAcquireOptions } from './acquire-options.js';
+import { checkTryOptions, type MutexAcquireOptions } from './acquire-options.js';
 import { ask, type AskOptions } from './ask.js';
 import type { Hold } from './hold.js';
 import { holdEvents, type LockObjectEvents } from './hold-events.js';
 import { currentContext, innermostContext, LockContext } from './lock-context.js';
 import { MutexAcquirer, type RevocationListener } from './mutex-acquirer.js';
-import { checkedMutexOptions, type InterProcessMutexOptions } from './mutex-options.js';
+import { checkedMutexOptions, wayNames, type InterProcessMutexOptions } from './mutex-options.js';
 import { withHold } from './with-hold.js';
 
 /**

@@ -9,13 +9,13 @@ import type { QueuedListener } from '../internals/znode-queue.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Events } from '../support/events.js';
 import { askApplication, inNoContext, warnOfListener } from '../support/no-context.js';
-import { checkMutexOptions, dataOfOptions, leaseTermsOf, type MutexAcquireOptions } from './acquire-options.js';
+import { dataOfOptions, leaseTermsOf, type MutexAcquireOptions } from './acquire-options.js';
 import { Hold, type HeldLock, type HoldKeeper, type HoldEventName, type SharedGrant } from './hold.js';
 import { areEventsWanted, emitHoldEvent, queuedListener, tellFailure, type LockObjectEvents } from './hold-events.js';
 import { watchForLeak } from './leak-watch.js';
 import { innermostContext, type LockContext } from './lock-context.js';
 import { traceAcquire, traceOrigin, traceRelease, traceTransaction, type LockMode } from './lock-tracing.js';
-import type { CheckedMutexOptions } from './mutex-options.js';
+import { checkMutexOptions, type CheckedMutexOptions } from './mutex-options.js';
 import type { MutexQueue, MutexWay } from './mutex-way.js';
 import { SharedLock, type MutexRole } from './shared-lock.js';
 

@@ -2,6 +2,7 @@ import { expected, expectMethod, expectOneOf, expectOptions } from '../support/v
 import { ApplicationDriver } from '../driver/application-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
+import { checkAcquireOptions, type MutexAcquireOptions } from './acquire-options.js';
 import { curatorWay } from './curator-way.js';
 import type { LockRules } from './lock-rules.js';
 import { wayOptions, type MutexWay, type WayOption } from './mutex-way.js';
@@ -42,6 +43,19 @@ export function checkedMutexOptions(
   // The library's own drivers are not options: the kind of the lock implies them.
   const ofRules = isOwnDriver ? standardDriver : (driver ?? standardDriver);
   return { driver: checked, foreignNodes, way, rules: { driver: ofRules, foreignNodes, way } };
+}
+
+/** Checks the options for an acquire of a mutex with this way. */
+export function checkMutexOptions(what: string, options: MutexAcquireOptions, way: MutexWay): MutexAcquireOptions {
+  const checked = checkAcquireOptions(what, options, wayNames());
+  for (const option of wayOptions()) if (!option.isWay(way)) option.refuseAcquire?.(checked);
+  way.checkAcquire(checked);
+  return checked;
+}
+
+/** The names of the acquire options that only some ways have. */
+export function wayNames(): readonly string[] {
+  return wayOptions().flatMap(({ acquireNames }) => acquireNames);
 }
 
 /** A mutex has one way. */

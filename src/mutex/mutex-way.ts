@@ -7,8 +7,6 @@ import type { ParticipantName } from '../internals/queue-view.js';
 import type { LockInternalsOptions } from '../internals/znode-queue.js';
 import type { Deadline } from '../support/deadline.js';
 import type { MutexAcquireOptions } from './acquire-options.js';
-import type { InterProcessMutexOptions } from './mutex-options.js';
-import type { SharedLock } from './shared-lock.js';
 
 /**
  * The way in which a mutex waits for its lock and gives it up. Curator's way is the default. Each other way stands in a
@@ -49,7 +47,19 @@ export interface QueuedLock extends Pick<LockInternalsOptions, 'data' | 'queued'
   readonly driver: LockDriver;
   readonly foreignNodes: 'reject' | 'wait';
   /** The state that the object shares with other objects. */
-  readonly shared: SharedLock;
+  readonly shared: UsedLock;
+}
+
+/** The state of a lock that all objects of one client share. It exists while it is used. */
+export interface UsedLock {
+  use(): void;
+  leave(): void;
+}
+
+/** The options of a mutex that its way may refuse. */
+export interface OtherOptions {
+  readonly driver?: LockDriver | undefined;
+  readonly foreignNodes?: 'reject' | 'wait' | undefined;
 }
 
 /** The option of InterProcessMutex that asks for another way than Curator's. */
@@ -58,7 +68,7 @@ export interface WayOption {
   /** The names of the acquire options that only this way has. */
   readonly acquireNames: readonly string[];
   /** @throws TypeError or RangeError for a bad option */
-  wayOf(value: unknown, options: InterProcessMutexOptions): MutexWay;
+  wayOf(value: unknown, others: OtherOptions): MutexWay;
   isWay(way: MutexWay): boolean;
   /** @throws TypeError for an acquire option of this way, at a mutex that has another one */
   refuseAcquire?(options: MutexAcquireOptions): void;

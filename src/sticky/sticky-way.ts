@@ -1,8 +1,7 @@
 import { protectedPrefix, stickyUuid } from '../driver/names.js';
 import type { MutexAcquireOptions } from '../mutex/acquire-options.js';
 import { orderedQueue } from '../mutex/curator-way.js';
-import { addWay, type MutexQueue, type MutexWay, type QueuedLock } from '../mutex/mutex-way.js';
-import type { SharedLock } from '../mutex/shared-lock.js';
+import { addWay, type MutexQueue, type MutexWay, type QueuedLock, type UsedLock } from '../mutex/mutex-way.js';
 import { expectDuration, expectOptions } from '../support/validate.js';
 import { join } from '../zookeeper/path.js';
 import { IdleLock } from './idle-lock.js';
@@ -88,7 +87,7 @@ class StickyWay implements MutexWay {
 }
 
 /** The lock that keeps one znode for all objects of a shared lock. */
-const kept = new WeakMap<SharedLock, StickyLock>();
+const kept = new WeakMap<UsedLock, StickyLock>();
 
 // package.json lists this module in `sideEffects`, so that bundlers keep it.
 addWay({

@@ -1,8 +1,7 @@
 import { LockInternals } from '../internals/lock-internals.js';
 import type { MutexAcquireOptions } from '../mutex/acquire-options.js';
 import { internalsOptions, queueReaders } from '../mutex/curator-way.js';
-import type { InterProcessMutexOptions } from '../mutex/mutex-options.js';
-import { addWay, type MutexQueue, type MutexWay, type QueuedLock } from '../mutex/mutex-way.js';
+import { addWay, type MutexQueue, type MutexWay, type OtherOptions, type QueuedLock } from '../mutex/mutex-way.js';
 import { expected, expectInteger } from '../support/validate.js';
 import { decodeClaim } from './claim.js';
 import { describeWeighted, WeightedKind } from './weighted-kind.js';
@@ -89,7 +88,7 @@ class WeightedWay implements MutexWay {
  * The names alone do not show the holder of a lock with weights, so a driver cannot decide. The order of weights has no
  * place for other clients.
  */
-function refuseOthers({ driver, foreignNodes }: InterProcessMutexOptions): void {
+function refuseOthers({ driver, foreignNodes }: OtherOptions): void {
   if (driver !== undefined) throw new TypeError(expected('driver', 'undefined together with `weights`', driver));
   if (foreignNodes === 'wait')
     throw new TypeError(expected('foreignNodes', "'reject' together with `weights`", foreignNodes));
