@@ -18,7 +18,8 @@ describe('the kinds of lock of zklock run', function () {
 
   it('a znode that no process can release is named during the wait', async () => {
     const left = `${lab.path}/_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000000`;
-    await createParents(lab.client, left);
+    await createParents(lab.client, lab.path);
+    await lab.observer.create(left);
     await using zklock = run(['--json', '--wait', '8', '--session-timeout', '4', 'true']);
     const { message } = await zklock.tells('warning');
     expect(message).to.include(left).and.include('zkCli.sh delete');
