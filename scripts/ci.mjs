@@ -30,7 +30,7 @@ const contract = ['accounts', 'connection', 'embedded', 'lab', 'processes', 'sec
 /** Tests, one suite after another. */
 const suites = [
   { name: 'npm test', command: ['npm', 'test'], minutes: limit },
-  npm('test:faults'),
+  { ...npm('test:faults'), minutes: 2 * limit },
   tests('the rest of test/contract', contract),
   tests('a part of test/behaviour on a real server', onRealServer, { TEST_WORLD: 'real' }),
   tests('a part of test/ensemble', ensemble),

@@ -7,6 +7,17 @@ import { InterProcessMutex } from './inter-process-mutex.js';
 /** The methods of a {@link LockClient} that take a path instead of a lock object. */
 export interface PathLocks {
   /**
+   * Acquires the lock on `path`. It is the same as `new InterProcessMutex(client, path).acquire(options)`, and shares the
+   * lock with it. The lock is held until `hold.release()`; `await using` calls that at the end of the block.
+   *
+   * @param path the lock's znode, below the client's chroot; it is created when it is first needed
+   * @throws as {@link InterProcessMutex.acquire}; InvalidPathError for a path that ZooKeeper does not accept
+   * @example
+   * await using hold = await client.lock('/locks/orders/42', { timeoutMs: 10_000 });
+   * await ship(42, hold.fencingToken);
+   */
+  lock(path: string, options?: AcquireOptions): Promise<Hold>;
+  /**
    * Runs `job` while holding the lock on `path`. It is the same as `new InterProcessMutex(client, path).withLock(job,
    * options)`, and shares the lock with it. Inside `job`, every acquire of this path by this client re-enters.
    *
@@ -25,7 +36,12 @@ declare module '../client/lock-client.js' {
   interface LockClient extends PathLocks {}
 }
 
-// The method is added here because `src/client` knows no locks.
+// The methods are added here because `src/client` knows no locks.
+LockClient.prototype.lock = async function lock(path, options) {
+  expectThis(this instanceof LockClient, 'client.lock(path)');
+  return new InterProcessMutex(this, path).acquire(options);
+};
+
 LockClient.prototype.withLock = async function withLock(path, job, options) {
   expectThis(this instanceof LockClient, 'client.withLock(path, job)');
   return new InterProcessMutex(this, path).withLock(job, options);

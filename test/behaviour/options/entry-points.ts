@@ -288,6 +288,17 @@ export const entryPoints: readonly EntryPoint[] = [
     'isLocked',
   ),
   {
+    name: 'PathLocks.lock',
+    what: 'acquire',
+    options: acquiring,
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const acquired = client.lock(testPath('of-options'), options);
+      called();
+      await (await acquired).release();
+    },
+  },
+  {
     name: 'PathLocks.withLock',
     what: 'withLock',
     options: acquiring,
