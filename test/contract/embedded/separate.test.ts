@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const src = fileURLToPath(new URL('../../../src/', import.meta.url));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** The files that a module loads, including itself. */
 function loadedBy(entry: string, seen = new Set<string>()): Set<string> {
   if (seen.has(entry)) return seen;
   seen.add(entry);
-  for (const [, specifier = ''] of readFileSync(join(src, entry), 'utf8').matchAll(/from '(\.{1,2}\/[^']+)\.js'/g)) {
+  for (const [, specifier = ''] of readFileSync(join(root, entry), 'utf8').matchAll(/from '(\.{1,2}\/[^']+)\.js'/g)) {
     loadedBy(normalize(join(dirname(entry), `${specifier}.ts`)), seen);
   }
   return seen;
@@ -17,13 +17,13 @@ function loadedBy(entry: string, seen = new Set<string>()): Set<string> {
 
 describe('the embedded ZooKeeper', () => {
   it('is not loaded by the library', () => {
-    const files = [...loadedBy('index.ts')];
+    const files = [...loadedBy('src/index.ts')];
     expect(files.length).to.be.greaterThan(80);
-    expect(files.filter((file) => file.startsWith('testing'))).to.deep.equal([]);
+    expect(files.filter((file) => file.startsWith('packages'))).to.deep.equal([]);
   });
 
   it('loads only the support folder of the library', () => {
-    const rooms = new Set([...loadedBy('testing/index.ts')].map((file) => dirname(file)));
-    expect([...rooms].sort()).to.deep.equal(['support', 'testing']);
+    const rooms = new Set([...loadedBy('packages/testing/src/index.ts')].map((file) => dirname(file)));
+    expect([...rooms].sort()).to.deep.equal(['packages/testing/src', 'src/support']);
   });
 });
