@@ -2,7 +2,7 @@ import { printable } from '../support/printable.js';
 import { expected, expectedKind, isPlainObject } from '../support/validate.js';
 import { knowsMd5, type SaslAccount } from '../zookeeper/digest-md5.js';
 import { DigestMd5Handshake } from '../zookeeper/digest-md5-handshake.js';
-import type { SaslMechanism, SaslSource } from '../zookeeper/sasl-handshake.js';
+import type { SaslHandshake, SaslMechanism, SaslSource } from '../zookeeper/sasl-handshake.js';
 
 /**
  * How a client authenticates on servers with SASL: by a user name and a password, or by a mechanism such as Kerberos of
@@ -28,9 +28,10 @@ export function checkSasl(sasl: unknown): SaslOptions | undefined {
     "{ mechanism: 'DIGEST-MD5', username: string, password: string } or, for Kerberos, `await kerberos()` of the package @zookeeper-fair-lock/kerberos";
   if (!isPlainObject(sasl)) throw new TypeError(expectedKind('sasl', accepted, sasl));
   if (sasl['mechanism'] === 'DIGEST-MD5') return checkDigestMd5(sasl);
-  if (typeof sasl['handshake'] !== 'function')
-    throw new TypeError(expected('sasl', accepted, `the mechanism ${String(sasl['mechanism'])}`));
-  return sasl as unknown as SaslMechanism;
+  const { mechanism, handshake } = sasl;
+  if (typeof mechanism !== 'string' || typeof handshake !== 'function')
+    throw new TypeError(expected('sasl', accepted, `the mechanism ${String(mechanism)}`));
+  return { mechanism, handshake: (peer) => handshake.call(sasl, peer) as SaslHandshake };
 }
 
 /** Makes the handshakes of one client. */

@@ -31,3 +31,8 @@ export class StandardDriver implements LockDriver {
 
 /** The driver of every lock that names no other driver. It has no state, so one instance serves all locks. */
 export const standardDriver = new StandardDriver();
+
+/** False for any driver of an application, which may let several holders in at once. */
+export function isStandard(driver: LockDriver): boolean {
+  return Object.getPrototypeOf(driver) === StandardDriver.prototype;
+}

@@ -1,5 +1,6 @@
 import type { LockHost } from '../client/lock-host.js';
 import type { LockKind } from '../client/lock-event.js';
+import { isStandard } from '../driver/standard-driver.js';
 import type { Clock } from '../support/clock.js';
 import { abort } from '../support/no-context.js';
 import { LockLostError } from '../client/lock-lost-error.js';
@@ -172,11 +173,11 @@ export class Hold implements AsyncDisposable {
   /**
    * True if each later holder of the lock has a greater (`fencingToken`, `grantNumber`), so that a store can refuse an
    * earlier one. False for a read lock and for a semaphore, because several of their tokens are valid at once, and for
-   * a driver of your own that is not `appendOnly`.
+   * a driver of your own, which may let several in at once.
    */
   get isFence(): boolean {
     const { kind, rules } = this.keeper.lock;
-    return kind !== 'read' && kind !== 'semaphore' && rules?.driver.appendOnly !== false;
+    return kind !== 'read' && kind !== 'semaphore' && (rules === undefined || isStandard(rules.driver));
   }
 
   /**

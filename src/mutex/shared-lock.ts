@@ -226,7 +226,8 @@ export class SharedLock {
   /** The oldest hold of this process that blocks the waiters and that no live context owns. */
   get blockingOutsiders(): Hold | undefined {
     for (const key of this.#excludedBy) {
-      for (const hold of this.#locks.get(key)?.holds ?? []) if (hold.isOpen && !hold.context?.isLive) return hold;
+      const other = this.#locks.get(key);
+      for (const hold of other ? other.#holds : []) if (hold.isOpen && !hold.context?.isLive) return hold;
     }
     return undefined;
   }

@@ -89,7 +89,7 @@ class StickyWay implements MutexWay {
 /** The lock that keeps one znode for all objects of a shared lock. */
 const kept = new WeakMap<UsedLock, StickyLock>();
 
-// package.json lists this module in `sideEffects`, so that bundlers keep it.
+// `src/index.ts` loads this module for its effect.
 addWay({
   name: 'sticky',
   acquireNames: [],

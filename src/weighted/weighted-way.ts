@@ -94,7 +94,7 @@ function refuseOthers({ driver, foreignNodes }: OtherOptions): void {
     throw new TypeError(expected('foreignNodes', "'reject' together with `weights`", foreignNodes));
 }
 
-// package.json lists this module in `sideEffects`, so that bundlers keep it.
+// `src/index.ts` loads this module for its effect.
 addWay({
   name: 'weights',
   acquireNames: ['weight'],

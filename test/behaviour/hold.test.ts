@@ -1,9 +1,27 @@
 import { expect } from 'chai';
-import { lockContext, LockLostError, NotOwnedError, type Hold, type LockClient } from '../../src/index.ts';
+import {
+  InterProcessMutex,
+  InterProcessReadWriteLock,
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
+  lockContext,
+  LockLostError,
+  NotOwnedError,
+  StandardDriver,
+  type Hold,
+  type LockClient,
+  type LockDecision,
+} from '../../src/index.ts';
 import { exists } from '../../src/zookeeper/operations.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { aborted, rejection } from '../../lab/until.ts';
 import { queueOf, queueReaches, takeAway } from '../../lab/queue.ts';
+
+class Crowd extends StandardDriver {
+  override decide(): LockDecision {
+    return { held: true };
+  }
+}
 
 describe('a hold', () => {
   const lab = labOfEachTest('hold');
@@ -24,6 +42,25 @@ describe('a hold', () => {
     expect(hold.fencingToken).to.equal(stat.czxid);
     expect(hold.grantNumber).to.equal(0n);
     await hold.release();
+  });
+
+  it('is a fence, unless it is one of several readers or leases, or its driver is of the application', async () => {
+    const { client, path } = lab;
+    const both = new InterProcessReadWriteLock(client, `${path}/rw`);
+    const kinds: [Pick<InterProcessMutex, 'acquire'>, isFence: boolean][] = [
+      [new InterProcessMutex(client, `${path}/plain`), true],
+      [new InterProcessMutex(client, `${path}/sticky`, { sticky: { idleMs: 100 } }), true],
+      [new InterProcessMutex(client, `${path}/weights`, { weights: {} }), true],
+      [new InterProcessMutex(client, `${path}/driver`, { driver: new Crowd() }), false],
+      [both.writeLock, true],
+      [both.readLock, false],
+      [new InterProcessSemaphore(client, `${path}/leases`, { maxLeases: 2 }), false],
+      [new InterProcessSemaphoreMutex(client, `${path}/one`), true],
+    ];
+    for (const [lock, isFence] of kinds) {
+      await using hold = await lock.acquire();
+      expect(hold.isFence, hold.path).to.equal(isFence);
+    }
   });
 
   it('has a greater fencing token than every earlier holder, in this or another process', async () => {

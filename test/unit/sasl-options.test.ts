@@ -26,9 +26,21 @@ describe('the option sasl', () => {
         .and.does.not.contain(password);
   });
 
-  it('is a mechanism of another package, which is taken as it is', () => {
-    const sasl = { mechanism: 'GSSAPI', handshake: () => ({ begin: () => Buffer.alloc(0), next: () => undefined }) };
-    expect(checkSasl(sasl)).to.equal(sasl);
+  it('is a mechanism of another package, whose method is called on its object', () => {
+    const made = { begin: () => Buffer.alloc(0), next: () => undefined };
+    const sasl = {
+      mechanism: 'GSSAPI',
+      made,
+      handshake(): object {
+        return this.made;
+      },
+    };
+    const checked = checkSasl(sasl);
+    if (!checked || !('handshake' in checked)) throw new Error('It was taken for an account');
+    expect(checked.handshake({} as never)).to.equal(made);
+    expect(checked.mechanism).to.equal('GSSAPI');
+    const { handshake } = sasl;
+    expect(() => checkSasl({ handshake })).to.throw(TypeError, 'Expected `sasl` to be');
   });
 
   it('is refused with a mechanism that only another package has, and the text names the package', () => {
