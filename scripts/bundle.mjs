@@ -36,7 +36,7 @@ async function bundle(entry, outfile, ...plugins) {
     outfile,
     minify: true,
     metafile: true,
-    plugins: [withoutMarks, withoutUnusedParts, lateBuiltins, ...plugins],
+    plugins: [withoutUnusedParts, lateBuiltins, ...plugins, withoutMarks],
   });
   return Object.keys(metafile.inputs);
 }
@@ -45,15 +45,10 @@ async function bundle(entry, outfile, ...plugins) {
 const withoutMarks = {
   name: 'without marks',
   setup({ onLoad }) {
-    onLoad(
-      {
-        filter: /[/\\]src[/\\](zookeeper|client|internals|mutex|sticky|weighted|semaphore|multi-lock|revocation)[/\\]/,
-      },
-      ({ path }) => ({
-        contents: withoutReached(readFileSync(path, 'utf8')),
-        loader: 'ts',
-      }),
-    );
+    onLoad({ filter: /[/\\]src[/\\].*[.]ts$/ }, ({ path }) => ({
+      contents: withoutReached(readFileSync(path, 'utf8')),
+      loader: 'ts',
+    }));
   },
 };
 

@@ -6,7 +6,6 @@ import { Copy } from './mutants/copy.mjs';
 import { passages } from './mutants/passage.mjs';
 
 const clock = 'src/zookeeper/session-clock.ts';
-const attempt = 'src/internals/attempt.ts';
 
 /** Builds that are broken in one place, and a run whose trace the specification must then refute. */
 export const builds = [
@@ -34,9 +33,9 @@ export const builds = [
     'findLastIndex(isLate)',
     'findIndex(isLate)',
   ]),
-  broken('a grant without a look at the predecessor', 'queue of look-ahead', attempt, [
-    'if (!wasQueued) this.#tellQueued(standing.position, view);',
-    'return this.#grant();',
+  broken('a grant without a look at the predecessor', 'queue of look-ahead', 'src/internals/lock-internals.ts', [
+    'if (!wasQueued) this.#tellQueued(attempt, standing.position, view);',
+    'return this.#grant(attempt);',
   ]),
   broken('one of two predecessors is enough', 'queue of look-ahead', 'src/internals/predecessors.ts', [
     'if (left.length === 0 && this.#areAll)',

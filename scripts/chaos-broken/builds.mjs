@@ -6,7 +6,7 @@ export const builds = [
     name: 'a grant without the session check',
     edits: [
       edit('src/internals/lock-internals.ts', 'return !session.hasTimeToGrant;', 'return false;'),
-      edit('src/internals/lock-internals.ts', "if (!session.isAlive()) return { is: 'over' };", ''),
+      edit('src/internals/lock-internals.ts', 'if (!session.isAlive()) {', 'if (session.isAlive() === undefined) {'),
       edit('src/internals/lock-internals.ts', ' || !node.session.isAlive()', ''),
     ],
   },
@@ -127,13 +127,13 @@ export const builds = [
     edits: [
       edit(
         'src/election/leader-election.ts',
-        '      const leader = await this.#acquirer.kind.holder(deadline);',
-        '      const leader = (this.cached ??= await this.#acquirer.kind.holder(deadline));',
+        '      const leader = await this.#acquirer.queue.holder(deadline);',
+        '      const leader = (this.cached ??= await this.#acquirer.queue.holder(deadline));',
       ),
       edit(
         'src/election/leader-election.ts',
         '  readonly #host: LockHost;',
-        '  cached: Awaited<ReturnType<MutexAcquirer["kind"]["holder"]>>;\n  readonly #host: LockHost;',
+        '  cached: Awaited<ReturnType<MutexAcquirer["queue"]["holder"]>>;\n  readonly #host: LockHost;',
       ),
     ],
   },

@@ -18,7 +18,7 @@ export const builds = [
     edits: [
       edit(
         'src/zookeeper/link-pair.ts',
-        'for (const { operation, caller } of second?.heldBack ?? [])\n      caller.reject(connectionLost(operation, this.#options.lastError()));',
+        'for (const call of second?.heldBack ?? []) call.reject(connectionLost(call.operation, this.#options.lastError()));',
         '',
       ),
     ],
@@ -144,6 +144,16 @@ export const builds = [
         'src/internals/lock-node.ts',
         "    this.#watch?.cancel();\n    this.#wake('recheck');",
         "    this.#wake('recheck');",
+      ),
+    ],
+  },
+  {
+    name: 'place: a waiter that must look again comes with a new znode',
+    edits: [
+      edit(
+        'src/internals/lock-internals.ts',
+        "if (reason !== 'recheck') deadline.progress = 'asking';",
+        "if (reason === 'recheck') return this.#kept(attempt, { is: 'absent' });",
       ),
     ],
   },

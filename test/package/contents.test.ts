@@ -29,6 +29,10 @@ describe('the packages', function () {
     const library = [...always, 'package/dist/package.json']; // declares CommonJS
     const lock = ['package/dist/zookeeper-fair-lock.d.ts', 'package/dist/zookeeper-fair-lock.js'];
     expect(await filesIn('zookeeper-fair-lock')).to.have.members([...library, ...lock]);
+    // The marks of the simulation are taken out.
+    expect(readFileSync(join(root, 'src/client/ghost.ts'), 'utf8')).to.include("reached('");
+    for (const bundle of ['dist/zookeeper-fair-lock.js', 'packages/zklock/dist/zklock.cjs'])
+      expect(readFileSync(join(root, bundle), 'utf8'), bundle).not.to.include('ghost: dialled again');
     for (const name of ['testing', 'opentelemetry', 'kerberos'].map(scoped)) {
       const files = await filesIn(name);
       expect(files, name).to.include.members([...library, 'package/dist/index.js', 'package/dist/index.d.ts']);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
 const { changelogOf, isAfter, manifestWith, withVersion } = (await import(script('release/version.mjs'))) as {
@@ -210,6 +211,33 @@ describe('the passage that a mutant replaces', () => {
     expect(() => passages(text, ' \n')).to.throw('only white space');
   });
 });
+
+describe('the lines that mutants and broken builds replace', () => {
+  const once = (lines: readonly Line[]): string[] =>
+    lines
+      .filter(
+        ({ file, find }) =>
+          passages(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'), find).length !== 1,
+      )
+      .map(({ file, find }) => `${file}: ${find}`);
+
+  it('occur once each, so that none is forgotten when code moves', async () => {
+    const { mutants } = (await import(script('mutants/list.mjs'))) as { mutants: Line[] };
+    // The builds of chaos are among them.
+    const { builds: ofSimulation } = (await import(script('simulate-broken/builds.mjs'))) as {
+      builds: { edits: Line[] }[];
+    };
+    const { builds: ofTraces } = (await import(script('traces-broken.mjs'))) as { builds: { edit: Line }[] };
+    const lines = [...mutants, ...ofSimulation.flatMap(({ edits }) => edits), ...ofTraces.map(({ edit }) => edit)];
+    expect(lines.length).to.be.above(600);
+    expect(once(lines)).to.deep.equal([]);
+  });
+});
+
+interface Line {
+  readonly file: string;
+  readonly find: string;
+}
 
 function script(path: string): string {
   return new URL(`../../scripts/${path}`, import.meta.url).href;

@@ -12,13 +12,13 @@ export function createTableSql(table = 'lock_fences'): string {
 
 export const noTable = 'ER_NO_SUCH_TABLE';
 
-/** Tables of this process that have the right shape. */
-const checked = new Set<string>();
+/** Tables that have the right shape, by the pool or the connection: another one may lead to another database. */
+const checkedBy = new WeakMap<object, Set<string>>();
 
 /** Writes the claim into the guard's row, which stays locked until the transaction ends. */
-export async function claim(execute: Execute, fence: Fence): Promise<void> {
+export async function claim(execute: Execute, fence: Fence, database: object): Promise<void> {
   const { key, table } = fence;
-  if (!checked.has(table)) await check(execute, fence);
+  if (!checkedBy.get(database)?.has(table)) await check(execute, fence, database);
   // An upsert does not say which way it took. LAST_INSERT_ID(n) puts n into the answer: 2 for a stale token, otherwise 1.
   const claimed = await execute(
     `INSERT INTO ${table} (lock_path, token, grant_number) VALUES (IF(LAST_INSERT_ID(1) = 1, ?, NULL), ?, ?) ` +
@@ -42,7 +42,7 @@ export async function claim(execute: Execute, fence: Fence): Promise<void> {
 }
 
 /** Without a primary key, for example, each claim would succeed. A missing table is left to the claim. */
-async function check(execute: Execute, fence: Fence): Promise<void> {
+async function check(execute: Execute, fence: Fence, database: object): Promise<void> {
   const [name = '', schema = null] = fence.table.split('.').reverse();
   const sql =
     "SELECT c.column_name AS name, CONCAT(c.data_type, IF(c.column_key = 'PRI', ' key ', ' '), t.engine) AS type " +
@@ -54,7 +54,7 @@ async function check(execute: Execute, fence: Fence): Promise<void> {
   const isOther = Object.entries(shape).some(([column, type]) => types.get(column) !== type);
   if (isOther || rows.filter((row) => String(row['type']).includes(' key ')).length > 1)
     throw tableError(fence, createTableSql(fence.table));
-  checked.add(fence.table);
+  checkedBy.set(database, (checkedBy.get(database) ?? new Set()).add(fence.table));
 }
 
 const shape = { lock_path: 'varchar key InnoDB', token: 'bigint InnoDB', grant_number: 'bigint InnoDB' };

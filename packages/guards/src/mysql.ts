@@ -20,7 +20,7 @@ export async function fenced<T>(
 /** Claims the guard's row in a transaction of your own. Call it first, and `hold.assertValid()` right before the commit. */
 export async function guard(tx: Connection | Execute, hold: FencedHold, options?: GuardOptions): Promise<void> {
   const fence = fenceOf(hold, options);
-  await claim(executorOf(tx), fence).catch((error: unknown) => {
+  await claim(executorOf(tx), fence, tx).catch((error: unknown) => {
     throw codeOf(error) === noTable ? tableError(fence, createTableSql(fence.table), error) : error;
   });
 }
@@ -52,7 +52,7 @@ async function begin(pool: Pool, fence: Fence): Promise<Transaction<PoolConnecti
   }
   return {
     tx,
-    claim: () => claim(executorOf(tx), fence),
+    claim: () => claim(executorOf(tx), fence, pool),
     commit: () => tx.query('COMMIT'),
     rollback: () => tx.query('ROLLBACK'),
     isAnswer: (error) =>

@@ -91,6 +91,20 @@ describe('a guard in MariaDB', function () {
     }),
   );
 
+  it('looks at the table of each database, also if another pool has a right one of that name', async () => {
+    await using hold = await locks.hold();
+    await fenced(pool, hold, () => undefined, { table: 'of_two' });
+    await pool.query('CREATE DATABASE beside');
+    const elsewhere = mysqlPool(portOf(server), { database: 'beside' });
+    try {
+      await elsewhere.query('CREATE TABLE of_two (lock_path varchar(99), token bigint, grant_number bigint)');
+      const error = await rejection(fenced(elsewhere, hold, () => undefined, { table: 'of_two' }));
+      expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+    } finally {
+      await elsewhere.end();
+    }
+  });
+
   it('tells lock paths apart that differ in case', async () => {
     await using hold = await locks.hold();
     await fenced(pool, unaware(hold, 2n), () => undefined, { key: '/locks/A' });

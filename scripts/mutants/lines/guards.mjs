@@ -87,7 +87,7 @@ export const mutants = [
   {
     name: 'a guard in MariaDB accepts a table without a primary key',
     file: 'packages/guards/src/mysql-claim.ts',
-    find: '  if (!checked.has(table)) await check(execute, fence);\n',
+    find: '  if (!checkedBy.get(database)?.has(table)) await check(execute, fence, database);\n',
     replace: '',
     tests: one('mysql', 'without a primary key'),
   },
