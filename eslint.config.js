@@ -13,6 +13,13 @@ const below = {
 below.mutex = ['internals', ...below.internals];
 const features = ['read-write', 'semaphore', 'multi-lock', 'sticky', 'weighted', 'revocation', 'observe', 'election'];
 for (const feature of features) below[feature] = ['mutex', ...below.mutex];
+/** The rooms inside a room. Each may import from those before it. */
+const inside = {
+  'src/zookeeper': ['wire', 'network', 'connection', 'session'],
+  'src/client': ['options', 'report'],
+  'src/internals': ['znode'],
+  'packages/testing/src': ['wire', 'tree', 'server'],
+};
 
 /** The folders of the other packages, and the rooms of src whose code each may contain. Nothing of src imports them. */
 const contents = {
@@ -31,35 +38,49 @@ contents['zklock/src/cli'] = Object.keys(below);
 /** The folders of one package beside each that each may import from. */
 const beside = { 'zklock/src/console': ['board'], 'zklock/src/cli': ['board', 'console'] };
 
-const rooms = Object.keys(below).map((room) => {
-  const others = Object.keys(below).filter((other) => other !== room && !below[room].includes(other));
-  const message = `src/${room} may import from: ${below[room].join(', ') || 'nothing of src'}`;
-  return onlyImports(`src/${room}`, message, [
-    '../index.js',
-    '**/packages/**',
-    ...others.map((other) => `../${other}/*`),
-  ]);
+const rooms = Object.keys(below).flatMap((room) => {
+  const others = othersOf(room);
+  return [
+    onlyImports(`src/${room}`, `src/${room} may import from: ${below[room].join(', ') || 'nothing of src'}`, others),
+    ...roomsInside(
+      `src/${room}`,
+      others.map((each) => `../${each}`),
+    ),
+  ];
 });
 
-const packages = Object.entries(contents).map(([folder, allowed]) => {
+/** The rules of the rooms inside a room, to whose files that room's own `group` applies as well. */
+function roomsInside(folder, group) {
+  return (inside[folder] ?? []).map((room, at, all) => {
+    const message = `${folder}/${room} may import from: ${[...all.slice(0, at), 'what its room may'].join(', ')}`;
+    const above = all.slice(at + 1).map((other) => `../${other}/*`);
+    return onlyImports(`${folder}/${room}`, message, ['../*.js', ...above, ...group]);
+  });
+}
+
+/** The imports that a room must not have. */
+function othersOf(room) {
+  const others = Object.keys(below).filter((other) => other !== room && !below[room].includes(other));
+  return ['../index.js', '**/packages/**', ...others.map((other) => `../${other}/**`)];
+}
+
+const packages = Object.entries(contents).flatMap(([folder, allowed]) => {
   const others = Object.keys(below).filter((room) => !allowed.includes(room));
   const siblings = ['board', 'console', 'cli'].filter((room) => !beside[folder]?.includes(room));
   const message = `packages/${folder} may import from: ${[...(beside[folder] ?? []), ...allowed].join(', ')}`;
-  const lock = [...others, 'index.js'].map((room) => `**/src/${room}${room.endsWith('.js') ? '' : '/*'}`);
+  const lock = [...others, 'index.js'].map((room) => `**/src/${room}${room.endsWith('.js') ? '' : '/**'}`);
   const elsewhere = Object.keys(contents).filter((other) => other.split('/')[0] !== folder.split('/')[0]);
-  return onlyImports(`packages/${folder}`, message, [
-    ...elsewhere.map((other) => `**/${other}/**`),
-    ...lock,
-    ...siblings.map((room) => `../${room}/*`),
-  ]);
+  const group = [...elsewhere.map((other) => `**/${other}/**`), ...lock, ...siblings.map((room) => `../${room}/*`)];
+  return [onlyImports(`packages/${folder}`, message, group), ...roomsInside(`packages/${folder}`, group)];
 });
 
 function onlyImports(folder, message, group) {
-  const paths = [{ name: 'node-zookeeper-client', message: 'Only src/zookeeper/opening-messages.ts knows it' }];
+  const client = { group: ['node-zookeeper-client', 'node-zookeeper-client/*'] };
+  const known = { ...client, message: 'Only src/zookeeper/connection/opening-messages.ts knows it' };
   return {
     files: [`${folder}/**/*.ts`],
-    ignores: ['src/zookeeper/opening-messages.ts'],
-    rules: { 'no-restricted-imports': ['error', { patterns: [{ group, message }], paths }] },
+    ignores: ['src/zookeeper/connection/opening-messages.ts'],
+    rules: { 'no-restricted-imports': ['error', { patterns: [{ group, message }, known] }] },
   };
 }
 
@@ -117,8 +138,11 @@ export default tseslint.config(
         CustomEvent: 'readonly',
         EventSource: 'readonly',
         fetch: 'readonly',
+        history: 'readonly',
+        location: 'readonly',
         requestAnimationFrame: 'readonly',
         setInterval: 'readonly',
+        URLSearchParams: 'readonly',
       },
     },
   },

@@ -33,19 +33,18 @@ export async function measure(peer: Peer, scenario: Scenario, durationMs: number
   };
 }
 
-/** The median of each figure, and the spread of the speed. */
+const figures = ['cyclesPerSecond', 'cpuMicrosPerCycle', 'requestsPerCycle', 'bytesPerCycle'] as const;
+const furtherFigures = ['handOverP50Ms', 'handOverP99Ms', 'luck', 'writerWaitMs'] as const;
+
+/** The median of each figure that was measured, and the spread of the speed. */
 export function summary(runs: readonly Run[]): Run & { readonly slowest: number; readonly fastest: number } {
-  const of = (figure: keyof Run): number => median(runs.flatMap((run) => run[figure] ?? []));
-  const speeds = runs.map((run) => run.cyclesPerSecond);
+  const values = (figure: keyof Run): number[] => runs.flatMap((run) => run[figure] ?? []);
+  const medians = <T extends keyof Run>(names: readonly T[]): Record<T, number> =>
+    Object.fromEntries(names.map((name) => [name, median(values(name))])) as Record<T, number>;
+  const speeds = values('cyclesPerSecond');
   return {
-    cyclesPerSecond: of('cyclesPerSecond'),
-    cpuMicrosPerCycle: of('cpuMicrosPerCycle'),
-    requestsPerCycle: of('requestsPerCycle'),
-    bytesPerCycle: of('bytesPerCycle'),
-    handOverP50Ms: of('handOverP50Ms'),
-    handOverP99Ms: of('handOverP99Ms'),
-    luck: of('luck'),
-    writerWaitMs: of('writerWaitMs'),
+    ...medians(figures),
+    ...medians(furtherFigures.filter((figure) => values(figure).length > 0)),
     slowest: Math.min(...speeds),
     fastest: Math.max(...speeds),
   };

@@ -49,14 +49,18 @@ function drawing(
   shapes: readonly string[],
 ): string {
   const step = (width - left) / places.length;
-  const names = places.map(
-    (place, index) =>
-      `<text x="${(left + (index + 0.5) * step).toFixed(1)}" y="${height - bottom + 18}" font-size="11" text-anchor="middle">${place}</text>`,
+  const names = places.flatMap((place, index) =>
+    place
+      .split(', ')
+      .map(
+        (part, line) =>
+          `<text x="${(left + (index + 0.5) * step).toFixed(1)}" y="${height - bottom + 18 + line * 13}" font-size="11" text-anchor="middle">${part}</text>`,
+      ),
   );
-  const share = Math.min(190, (width - left) / series.length);
+  const share = Math.min(190, (width - 16) / series.length);
   const legend = series.map(
     ({ name, colour }, index) =>
-      `<rect x="${left + index * share}" y="28" width="10" height="10" fill="${colour}"/><text x="${left + 16 + index * share}" y="37" font-size="11">${name}</text>`,
+      `<rect x="${16 + index * share}" y="28" width="10" height="10" fill="${colour}"/><text x="${32 + index * share}" y="37" font-size="11">${name}</text>`,
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif">`,

@@ -1,4 +1,4 @@
-// npm run bench:tls [-- --rounds 5 --seconds 3]: this library over TLS beside plain sockets, on the same server, in turn.
+// npm run suite -- bench-tls [--rounds 5 --seconds 3]: this library over TLS beside plain sockets, on the same server, in turn.
 import { loadavg } from 'node:os';
 import { startRealServer } from '../lab/servers/zookeeper-server.ts';
 import { clientTls } from '../lab/servers/tls-keys.ts';

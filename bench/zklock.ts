@@ -1,4 +1,4 @@
-// npm run bench:zklock [-- --rounds 40]: the time that `zklock run PATH -- true` takes beside Node's own start, and
+// npm run suite -- bench-zklock [--rounds 40]: the time that `zklock run PATH -- true` takes beside Node's own start, and
 // beside a program that only opens and closes a session. All run in turn, on one server. The CPU time includes that of
 // all processes that a program starts. On a busy machine it says more than the time of day.
 import { spawnSync } from 'node:child_process';

@@ -25,6 +25,10 @@ const digits: Shape = {
   is: (value) => typeof value === 'string' && /^\d+$/.test(value),
 };
 const texts = listOf(text);
+const listPart: Shape = {
+  expected: 'a part of a list',
+  is: (value) => isRecord(value) && number.is(value['part']) && listOf(number).is(value['numbers']),
+};
 const call = { client: text, id: text };
 const kinds: readonly CallKind[] = [
   'plain',
@@ -62,6 +66,16 @@ const shapes: { readonly [type in HistoryEvent['type']]: Readonly<Record<string,
   refused: { ...call, outcome: oneOf('none', 'aborted', 'error'), error: optional(text) },
   look: { ...call, valid: flag },
   guarded: { ...call, zxid: digits },
+  read: { ...call, value: text, answeredAt: number },
+  list: {
+    ...call,
+    part: number,
+    numbers: listOf(number),
+    answeredAt: number,
+    append: optional(number),
+    to: optional(number),
+  },
+  appended: { ...call, append: number, outcome: oneOf('ok', 'fail', 'info') },
   leader: { ...call, shown: text, valid: flag },
   lost: { ...call, reason: text },
   write: { ...call, write: text, valid: flag },
@@ -76,7 +90,7 @@ const shapes: { readonly [type in HistoryEvent['type']]: Readonly<Record<string,
   register: { path: text, write: text, token: digits, accepted: flag, largest: digits },
   fault: { fault: text, kind: text, target: text, clients: texts, isStopped: flag },
   healed: { fault: text },
-  end: { left: recordOf(texts), watches: number, emptyAfterMs: recordOf(number) },
+  end: { left: recordOf(texts), watches: number, emptyAfterMs: recordOf(number), lists: optional(recordOf(listPart)) },
 };
 
 function parseEvent(line: string, at: number): HistoryEvent {

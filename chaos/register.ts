@@ -6,9 +6,17 @@ import { now, type HistoryEvent } from '../lab/judge/history.ts';
 export interface WriteRequest {
   readonly path: string;
   readonly write: string;
-  readonly token: string;
+  /** Absent for a request that only reads. */
+  readonly token?: string;
   /** The register handles the request only after this delay, as if the message had been under way for long. */
   readonly delayMs: number;
+}
+
+export interface RegisterAnswer {
+  readonly write: string;
+  readonly accepted: boolean;
+  /** The write that was accepted last: an empty text if there is none. */
+  readonly value: string;
 }
 
 /**
@@ -17,6 +25,7 @@ export interface WriteRequest {
  */
 export class Register implements AsyncDisposable {
   readonly #largest = new Map<string, bigint>();
+  readonly #values = new Map<string, string>();
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
   readonly #record: (event: HistoryEvent) => void;
@@ -35,8 +44,7 @@ export class Register implements AsyncDisposable {
       socket.on('error', () => undefined).on('close', () => void this.#sockets.delete(socket));
       createInterface({ input: socket }).on('line', (line) => {
         const request = JSON.parse(line) as WriteRequest;
-        const answer = (): void =>
-          void socket.write(`${JSON.stringify({ write: request.write, accepted: this.#judge(request) })}\n`);
+        const answer = (): void => void socket.write(`${JSON.stringify(this.#answer(request))}\n`);
         if (request.delayMs === 0) answer();
         else setTimeout(answer, request.delayMs);
       });
@@ -49,10 +57,18 @@ export class Register implements AsyncDisposable {
     await closed;
   }
 
-  #judge({ path, write, token }: WriteRequest): boolean {
+  #answer({ path, write, token }: WriteRequest): RegisterAnswer {
+    const accepted = token === undefined || this.#judge(path, write, token);
+    return { write, accepted, value: this.#values.get(path) ?? '' };
+  }
+
+  #judge(path: string, write: string, token: string): boolean {
     const seen = this.#largest.get(path) ?? 0n;
     const accepted = BigInt(token) >= seen;
-    if (accepted) this.#largest.set(path, BigInt(token));
+    if (accepted) {
+      this.#largest.set(path, BigInt(token));
+      this.#values.set(path, write);
+    }
     this.#record({
       t: now(),
       type: 'register',

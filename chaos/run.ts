@@ -7,8 +7,9 @@ import { until } from '../lab/until.ts';
 import { connectObserver, type Observer } from '../lab/wire/observer.ts';
 import { ClientProcess } from './client-process.ts';
 import { HoldUps } from './hold-ups.ts';
-import { now, type EndEvent, type HistoryEvent } from '../lab/judge/history.ts';
+import { now, type EndEvent, type HistoryEvent, type ListPart } from '../lab/judge/history.ts';
 import { JavaProgram } from './java-program.ts';
+import { listIn } from './list-data.ts';
 import { dataOf, foldersOf, leasesOf, lockPlans, type LockPlan } from './lock-plan.ts';
 import { Nemesis } from './nemesis.ts';
 import { NodeProgram } from './node-program.ts';
@@ -120,7 +121,8 @@ export async function run(options: ChaosOptions): Promise<string> {
     await trio.whole();
     for (const client of clients) client.order({ is: 'drain' });
     await Promise.all(clients.map(goodbye));
-    record({ t: now(), ...(await whatIsLeft(observer, trio)) });
+    const left = await whatIsLeft(observer, trio);
+    record({ t: now(), ...left, lists: await listsLeft(trio) });
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }
@@ -173,6 +175,16 @@ async function whatIsLeft(observer: Observer, trio: Trio): Promise<EndEvent> {
     watches: await watchesLeft(trio),
     emptyAfterMs,
   };
+}
+
+/** By an observer that sees all that was answered before. */
+async function listsLeft(trio: Trio): Promise<Record<string, ListPart>> {
+  await using observer = await connectObserver(trio.connectString);
+  const read = async ({ path }: LockPlan): Promise<[string, ListPart]> => [
+    path,
+    listIn(await observer.read(dataOf(path))),
+  ];
+  return Object.fromEntries(await Promise.all(lockPlans.map(read)));
 }
 
 /** Asks again, because a server may be held up, or may be about to forget the watches of the client that left last. */

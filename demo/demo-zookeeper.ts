@@ -33,5 +33,7 @@ export function furtherTrials(choice: DemoChoice): string {
   const real = choice === 'embedded' ? ['The same on a real server, from Docker or Debian: npm start -- --real'] : [];
   const three =
     'The same on an ensemble of three: docker-compose up -d; ZOOKEEPER_CONNECT=127.0.0.1:2181,127.0.0.1:2182,127.0.0.1:2183 npm start';
-  return [...real, three].join('\n');
+  const watch =
+    'To watch the locks meanwhile, in a browser: npm run build; npx zklock console --servers 127.0.0.1:2181';
+  return [...real, three, watch].join('\n');
 }

@@ -1,8 +1,10 @@
-import type { VirtualTime } from './virtual/virtual-time.ts';
+import { relative } from 'node:path';
+import type { MachineOfTests } from './virtual/bridge.ts';
+import type { VirtualChance } from './virtual/chance.ts';
 import { now, virtualMachine } from './world.ts';
 import { phases } from './virtual/agenda.ts';
 import './servers/over-tls.ts';
-import type { Context, Runner } from 'mocha';
+import type { Context, Runner, Suite } from 'mocha';
 import { ensureServerJars } from './servers/server-jars.ts';
 import { VirtualZooKeeper } from './servers/virtual/virtual-zookeeper.ts';
 import { findZooKeeper, type FoundZooKeeper } from './servers/find-zookeeper.ts';
@@ -12,14 +14,15 @@ const realLimitMs = 5 * 60_000;
 /** Each test begins at a multiple of this, so that it meets the ticks of its servers at the same time in every run. */
 const startMs = 1_000;
 
-export const mochaHooks = virtualMachine && hooksOn(virtualMachine.time);
+export const mochaHooks = virtualMachine && hooksOn(virtualMachine);
 
-function hooksOn(time: VirtualTime): Mocha.RootHookObject {
+function hooksOn({ time, chance }: MachineOfTests): Mocha.RootHookObject {
   let endLimit = (): void => undefined;
   return {
     async beforeEach(this: Context): Promise<void> {
       const { currentTest } = this;
       const limitMs = currentTest?.timeout() ?? 0;
+      chance.begin(currentTest?.fullTitle() ?? '');
       // Mocha counts real time, and a busy machine has no part in a test on virtual time.
       currentTest?.timeout(realLimitMs);
       // Not by a timer, which counts whole milliseconds.
@@ -68,11 +71,24 @@ export function sharedConnectString(): string {
 /** Installs what the tests need of a bare machine here, outside of their timeouts. */
 export async function mochaGlobalSetup(this: Runner): Promise<void> {
   const { suites } = this.suite;
+  if (virtualMachine) beginAtHooks(this, virtualMachine.chance);
   if (!virtualMachine && suites.some(({ file }) => !isPure(file))) await ensureServerJars();
   if (!suites.some(({ title }) => title.endsWith(browserSuite))) return;
   // Loaded only here: the other suites need no browser.
   const { ensureChromium } = await import('./programs/chromium.ts');
   await ensureChromium();
+}
+
+/** Hooks around a suite have the same title if they are of the same kind, so their order counts. */
+function beginAtHooks(runner: Runner, chance: VirtualChance): void {
+  const begun = new WeakMap<Suite, number>();
+  runner.on('hook', (hook) => {
+    const { parent, title, file = '' } = hook;
+    if (parent === undefined || !/^"(before|after) all"/.test(title)) return;
+    const count = (begun.get(parent) ?? 0) + 1;
+    begun.set(parent, count);
+    chance.begin(`${relative('', file)} ${hook.fullTitle()} ${count}`);
+  });
 }
 
 /** True for a file of tests that start no real server. */

@@ -1,5 +1,5 @@
 import { InterProcessSemaphore, type Hold, type LockClient } from '../src/index.ts';
-import type { Operation } from '../src/zookeeper/operations.ts';
+import type { Operation } from '../src/zookeeper/wire/operations.ts';
 import type { Observer } from './wire/observer.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,5 @@
 import { AdviceError } from './servers/docker/advice.ts';
-import { chosenVersion, type Ability } from './servers/versions.ts';
+import { chosenVersion, has, type Ability } from './servers/versions.ts';
 
 /**
  * For a before hook: skips the suite if `ensure` rejects with an AdviceError. The totals of the run show the message as
@@ -16,8 +16,7 @@ export async function skipWithout(context: Mocha.Context, ensure: () => Promise<
 
 /** For a test or a before hook: skips the test or the suite if the chosen real server lacks this. */
 export function needs(context: Mocha.Context, ability: Ability): void {
-  const { version, lacks } = chosenVersion();
-  if (lacks?.includes(ability)) skip(context, `ZooKeeper ${version} lacks ${ability}`);
+  if (!has(ability)) skip(context, `ZooKeeper ${chosenVersion().version} lacks ${ability}`);
 }
 
 function skip(context: Mocha.Context, lack: string): void {

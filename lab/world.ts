@@ -1,4 +1,4 @@
-import { enterVirtualMachine, type VirtualMachine } from './virtual/bridge.ts';
+import { enterVirtualMachine, type MachineOfTests } from './virtual/bridge.ts';
 
 /**
  * The world of the tests in this process: `virtual` with virtual time, a network in memory and embedded servers, or
@@ -15,7 +15,12 @@ if (world !== 'virtual' && world !== 'real')
  * The virtual machine that this process is; undefined in the real world. This module must be loaded before anything of
  * `src`, which takes its clock and its network from Node when it is loaded.
  */
-export const virtualMachine: VirtualMachine | undefined = world === 'virtual' ? enterVirtualMachine() : undefined;
+export const virtualMachine: MachineOfTests | undefined = world === 'virtual' ? enterVirtualMachine() : undefined;
+
+/** The times of one message on this machine, in milliseconds. In the real world a guess. */
+export const messageMs = virtualMachine?.chance.delays ?? { least: 0, most: 2 };
+/** The longest round trip through a proxy, which takes two messages each way. */
+export const proxiedTripMs = 4 * messageMs.most;
 
 /** Milliseconds of a clock that only goes forward: virtual ones in the virtual world. */
 export function now(): number {

@@ -79,6 +79,6 @@ function configFor(report, folder) {
 function showDifference(config) {
   spawnSync('git', ['diff', '--no-index', config.reportFilePath, config.reportTempFilePath], { stdio: 'inherit' });
   console.error(
-    'The public API is not what api/ says. If you meant to change it: npm run api, and tell the CHANGELOG.',
+    'The public API is not what api/ says. If you meant to change it: npm run check -- --fix api, and tell the CHANGELOG.',
   );
 }

@@ -36,7 +36,7 @@ async function bundle(entry, outfile, ...plugins) {
     outfile,
     minify: true,
     metafile: true,
-    plugins: [withoutUnusedParts, lateBuiltins, ...plugins, withoutMarks],
+    plugins: [lateBuiltins, ...plugins, withoutMarks],
   });
   return Object.keys(metafile.inputs);
 }
@@ -48,24 +48,6 @@ const withoutMarks = {
     onLoad({ filter: /[/\\]src[/\\].*[.]ts$/ }, ({ path }) => ({
       contents: withoutReached(readFileSync(path, 'utf8')),
       loader: 'ts',
-    }));
-  },
-};
-
-/**
- * `connection.ts` uses a small part of node-zookeeper-client. That part calls three functions of underscore and none of
- * async, and to load the two takes as long as all else.
- */
-const withoutUnusedParts = {
-  name: 'without unused parts',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(async|underscore)$/ }, ({ path }) => ({ path, namespace: 'part' }));
-    onLoad({ filter: /^async$/, namespace: 'part' }, () => ({ contents: 'module.exports = {};' }));
-    onLoad({ filter: /^underscore$/, namespace: 'part' }, () => ({
-      contents: ['clone', 'defaults', 'shuffle']
-        .map((name) => `export { default as ${name} } from 'underscore/modules/${name}.js';`)
-        .join('\n'),
-      resolveDir: root,
     }));
   },
 };

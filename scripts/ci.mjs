@@ -4,8 +4,9 @@ import { bootstrap } from './bootstrap.mjs';
 import { onRealServer } from './suites.mjs';
 import { changesOf, cloneOfProject, freshSeed, runSteps, scratchFolder } from './steps.mjs';
 
-const limit = 10; // minutes; on a busy machine a step takes several times as long as on an idle one
+const limit = 20; // minutes; on a busy machine a step takes several times as long as on an idle one
 const npm = (name, ...args) => ({ name: `npm run ${name}`, command: ['npm', 'run', name, ...args], minutes: limit });
+const suite = (name, ...args) => ({ ...npm('suite', '--', name, ...args), name });
 const tests = (name, files, env = {}) => ({
   name,
   command: ['node', 'scripts/test.mjs', ...files],
@@ -27,34 +28,38 @@ const contract = ['accounts', 'connection', 'embedded', 'lab', 'processes', 'sec
   (name) => `test/contract/${name}/**/*.test.ts`,
 );
 
-/** Tests, one suite after another. */
-const suites = [
+/** Suites that compute, on virtual time. */
+const virtual = [
   { name: 'npm test', command: ['npm', 'test'], minutes: limit },
-  { ...npm('test:faults'), minutes: 2 * limit },
+  suite('faults'),
+  suite('mutants', '--changed'),
+  npm('simulate', '--', '--seeds', '1..300', '--all-points', '--out', scratchFolder('fixed')),
+  npm('simulate', '--', '--seeds', String(freshSeed()), '--minutes', '2', '--out', scratchFolder('fresh')),
+];
+
+/** Suites that mostly wait for real servers. */
+const real = [
   tests('the rest of test/contract', contract),
   tests('a part of test/behaviour on a real server', onRealServer, { TEST_WORLD: 'real' }),
   tests('a part of test/ensemble', ensemble),
   tests('a part of test/interop: Curator, kazoo and Go', interop),
-  npm('test:mutants', '--', '--changed'),
 ];
 
 /** Compilers, packages and programs, which leave the processors to the tests. Only these steps use `dist`. */
 const programs = [
   npm('check', '--', '--fresh'),
-  npm('test:cli'),
-  npm('test:examples'),
-  npm('test:docs'),
-  npm('test:package'),
+  suite('cli'),
+  suite('examples'),
+  suite('docs'),
+  suite('package'),
   npm('docs'),
   npm('release', '--', '0.1.0', '--dry-run'),
   demonstration(),
-  npm('simulate', '--', '--seeds', '1..300', '--out', scratchFolder('fixed')),
-  npm('simulate', '--', '--seeds', String(freshSeed()), '--minutes', '2', '--out', scratchFolder('fresh')),
 ].map((step) => ({ ...step, isNice: true }));
 
 bootstrap();
 await chooseServer();
-process.exitCode = await runSteps(suites, programs);
+process.exitCode = await runSteps(virtual, real, programs);
 
 /** The newest ZooKeeper for all tests with real servers; Debian's where Maven cannot get it. */
 async function chooseServer() {

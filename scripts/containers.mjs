@@ -1,4 +1,4 @@
-// npm run test:containers [-- --keep-engine] [mocha's options]: tests with the real ZooKeeper image, first one server,
+// npm run suite -- containers [--keep-engine] [mocha's options]: tests with the real ZooKeeper image, first one server,
 // then an ensemble of three
 import { bootstrap } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';

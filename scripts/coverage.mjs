@@ -1,4 +1,4 @@
-// npm run coverage [-- mocha's arguments]: prints the lines and branches of src that no test of `npm test` runs
+// npm run suite -- coverage [mocha's arguments]: prints the lines and branches of src that no test of `npm test` runs
 import { bootstrap, root } from './bootstrap.mjs';
 import { run } from './run.mjs';
 

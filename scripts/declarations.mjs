@@ -1,6 +1,7 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
+import ts from 'typescript';
 import { root } from './bootstrap.mjs';
 
 /** Every export is public, and typedoc checks if it is documented. So API Extractor needs no tags. */
@@ -26,15 +27,23 @@ export function rollUpDeclarations(entryPoint, file) {
   const { succeeded } = Extractor.invoke(config, { localBuild: true, messageCallback: quiet });
   if (!succeeded) throw new Error('The declarations of the lock cannot be put together');
   // API Extractor leaves out what one module adds to a type of another.
-  appendFileSync(join(root, file), additions);
+  appendFileSync(join(root, file), additions().join(''));
 }
 
-/** As in `declare module` of src/mutex/path-locks.ts, src/sticky/sticky-way.ts and src/weighted/weighted-way.ts. */
-const additions = `
-export declare interface LockClient extends PathLocks {}
-export declare interface InterProcessMutexOptions extends StickyMutexOptions, WeightedMutexOptions {}
-export declare interface MutexAcquireOptions extends WeightOption {}
-`;
+/** The parts that modules of the lock add to types of other modules, by `declare module`. */
+function additions() {
+  const files = readdirSync(join(root, 'src'), { recursive: true }).filter((file) => file.endsWith('.ts'));
+  return files.sort().flatMap((file) => {
+    const source = ts.createSourceFile(
+      file,
+      readFileSync(join(root, 'src', file), 'utf8'),
+      ts.ScriptTarget.Latest,
+      true,
+    );
+    const ours = source.statements.filter((each) => ts.isModuleDeclaration(each) && each.name.text.startsWith('.'));
+    return ours.flatMap(({ body }) => body.statements.map((each) => `export declare ${each.getText()}\n`));
+  });
+}
 
 export function quiet(message) {
   if (message.logLevel !== 'error') message.handled = true;

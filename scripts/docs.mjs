@@ -1,7 +1,7 @@
 // npm run docs: the site of the guide and the API reference, in site/; then checks the links and anchors of the site
 // and of the Markdown in the repository
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LinkChecker } from 'linkinator';
@@ -10,21 +10,35 @@ import { packages } from './packages.mjs';
 
 bootstrap();
 const repository = packages[0].manifest.repository.url;
-rmSync(join(root, 'site'), { recursive: true, force: true });
-const typedoc = spawnSync(process.execPath, ['node_modules/typedoc/bin/typedoc'], { cwd: root, stdio: 'inherit' });
-let failed = typedoc.status !== 0;
+const ofProject = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+const sources = join(root, '.cache/site');
+for (const folder of [sources, join(root, 'site')]) rmSync(folder, { recursive: true, force: true });
+cpSync(join(root, 'docs'), sources, { recursive: true });
+for (const page of ofProject) cpSync(join(root, page), join(sources, page));
+let failed = false;
+run('typedoc/bin/typedoc');
+run('vitepress/bin/vitepress.js', 'build', 'docs');
 
 await checkSite(join(root, 'site'));
 checkMarkdown();
 process.exitCode = failed ? 1 : 0;
 
-/** Offline: addresses of other hosts are not requested. TypeDoc has checked the anchors. */
+function run(program, ...args) {
+  const { status } = spawnSync(process.execPath, [join('node_modules', program), ...args], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (status !== 0) failed = true;
+}
+
+/** Offline: addresses of other hosts are not requested. */
 async function checkSite(folder) {
   if (!existsSync(join(folder, 'index.html'))) return;
   const { links } = await new LinkChecker().check({
     path: ['**/*.html'],
     serverRoot: folder,
     directoryListing: true,
+    checkFragments: true,
     linksToSkip: async (link) => !link.startsWith('http://localhost:'),
   });
   const broken = links.filter(({ state }) => state === 'BROKEN');
@@ -36,7 +50,7 @@ async function checkSite(folder) {
 
 /** Files and anchors. linkinator misses an anchor of a page that it has read before. */
 function checkMarkdown() {
-  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'docs', 'packages'];
+  const pages = ['README.md', 'SECURITY.md', ...ofProject, 'docs', 'packages'];
   const plugin = fileURLToPath(import.meta.resolve('remark-validate-links'));
   const { status } = spawnSync(
     process.execPath,

@@ -1,4 +1,4 @@
-// npm run test:embedded [-- --sequences 20000 --seed 1] [mocha's arguments, or test files]: compares the embedded
+// npm run suite -- embedded [--sequences 20000 --seed 1] [mocha's arguments, or test files]: compares the embedded
 // ZooKeeper with the real one
 import { bootstrap } from './bootstrap.mjs';
 import { runMocha } from './mocha.mjs';

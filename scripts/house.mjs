@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { bootstrap, root } from './bootstrap.mjs';
-import { mutants } from './mutants/list.mjs';
+import { mutants } from '../test/mutants/list.mjs';
 import { packages } from './packages.mjs';
 
 bootstrap();
@@ -54,10 +54,17 @@ for (const [measure, was, is, goal, what = ''] of [
   ['files of the largest room', 63, largestRoom.files, 18, largestRoom.name],
   ['lines of the lock in src', 19_558, sum(ofLock.map(([, text]) => linesOf(text))), 17_500],
   ['lines of all packages', 28_546, sum([...texts.values()].map(linesOf)), ''],
+  ['lines of scripts', 5_055, sum(readAll('scripts', '.mjs').map(linesOf)), 2_000],
   ['bytes of CONTRIBUTING.md', 39_612, statSync(join(root, 'CONTRIBUTING.md')).size, 8_192],
   ['npm scripts', 41, Object.keys(scripts).length, 16],
 ])
   console.log(`${measure.padEnd(42)}${[was, is, goal].map((each) => String(each).padStart(8)).join('')}  ${what}`);
+
+function readAll(folder, ending) {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending))
+    .map((file) => readFileSync(join(root, folder, file), 'utf8'));
+}
 
 function linesOf(text) {
   return text.split('\n').length;

@@ -1,4 +1,4 @@
-// npm run test:kerberos [-- mocha's arguments, or test files]: tests with a KDC and with servers that require Kerberos.
+// npm run suite -- kerberos [mocha's arguments, or test files]: tests with a KDC and with servers that require Kerberos.
 // The npm package `kerberos` is no dependency of this project: it is installed into a folder of its own.
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -3,12 +3,12 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { root } from './bootstrap.mjs';
-import { outcomeOf, run } from './run.mjs';
+import { outcomeOf } from './run.mjs';
 import { deal, sumOf, wordsOf } from './shards.mjs';
 import { fastSuites, filesOf, globOf, isVirtual, suiteOf, weightOf } from './suites.mjs';
 
-// One more than the processors: some tests wait, and other programs may keep the processors busy.
-const atOnce = 1 + Math.max(2, availableParallelism());
+// Twice the processors: some tests wait, and other programs may keep the processors busy.
+const atOnce = 2 * Math.max(2, availableParallelism());
 const splitSuites = [...fastSuites, 'faults'];
 
 /**
@@ -17,12 +17,6 @@ const splitSuites = [...fastSuites, 'faults'];
  */
 export async function runMocha(node, args, suites = fastSuites.map(globOf)) {
   return close(await resultsOf(node, args, suites));
-}
-
-/** The same for tests of the built package: builds it first. Resolves with the exit code of the build if that fails. */
-export async function runMochaOnBuilt(args, suites) {
-  const code = await run(process.execPath, ['scripts/build.mjs'], { cwd: root });
-  return code === 0 ? runMocha(process.execPath, args, suites) : code;
 }
 
 /** Runs them, and resolves with a result of each file. */

@@ -1,15 +1,14 @@
-// npm run test:mutants [-- part of a name | --changed [--since revision]]: breaks the most important lines of src, one at a
+// npm run suite -- mutants [part of a name | --changed [--since revision]]: breaks the most important lines of src, one at a
 // time. The tests that guard a line must fail. With --changed, only the lines of the rooms that have changed, and a sample.
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { bootstrap, root } from './bootstrap.mjs';
 import { choose } from './mutants/choose.mjs';
-import { Copy } from './mutants/copy.mjs';
-import { mutants as all } from './mutants/list.mjs';
+import { Copy, temporaryFolder } from './mutants/copy.mjs';
+import { mutants as all } from '../test/mutants/list.mjs';
 import { passages } from './mutants/passage.mjs';
 import { anyOf, runTests } from './mutants/tests.mjs';
 import { isVirtual } from './suites.mjs';
@@ -34,9 +33,7 @@ const ofGate = named.filter(({ file }) => !file.startsWith('packages/guards/'));
 const mutants = changed || revision ? choose(ofGate, changedFiles(revision), ofChange) : named;
 
 bootstrap();
-const temporary = mkdtempSync(join(tmpdir(), 'mutants-'));
-process.once('exit', () => rmSync(temporary, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+const temporary = temporaryFolder('mutants');
 
 process.exitCode = 1;
 const { killed, problems } = await judge();
@@ -100,7 +97,7 @@ function staleness({ name, file, find }) {
   return times === 1
     ? []
     : [
-        `STALE: ${name}: ${file} has this ${times} times instead of once, so scripts/mutants/lines must be updated:\n${find}`,
+        `STALE: ${name}: ${file} has this ${times} times instead of once, so test/mutants/lines must be updated:\n${find}`,
       ];
 }
 

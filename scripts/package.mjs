@@ -1,4 +1,4 @@
-// npm run test:package [-- --night] [mocha's arguments, or test files]: packs the packages as users install them, and tests
+// npm run suite -- package [--night] [mocha's arguments, or test files]: packs the packages as users install them, and tests
 // them with this Node. With --night, also with the oldest version of each line of Node, and with the types of each line
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// npm run prose [-- files]: finds sentences that have to be read twice, by the patterns of scripts/prose/patterns.mjs
+// node scripts/prose.mjs [files]: finds sentences that have to be read twice, by the patterns of scripts/prose/patterns.mjs
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

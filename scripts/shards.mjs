@@ -13,6 +13,11 @@ export function deal(files, weightOf, count) {
   return lists.map((list) => list.files.sort());
 }
 
+/** False if tests were skipped only because an old server lacks what they need, as `needs` of lab/skip-without.ts says. */
+export function couldRun({ lacks = [] }) {
+  return lacks.length === 0 || !lacks.every((lack) => /^ZooKeeper \S+ lacks /.test(lack));
+}
+
 /** Adds up results: those of test files, of processes or of suites. `lacks` says why tests were skipped. */
 export function sumOf(results) {
   const sum = { passed: 0, failed: 0, skipped: 0, problems: [], lacks: [] };

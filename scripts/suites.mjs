@@ -33,7 +33,12 @@ export const onRealServer = [
 export const contract = ['test/contract/*.test.ts'];
 
 /** The tests that compare the embedded server with a real one of the same version. */
-export const comparisons = ['compare', 'expiry', 'words'].map((name) => `test/contract/embedded/${name}.test.ts`);
+export const comparisons = ['compare', 'expiry', 'settings', 'words'].map(
+  (name) => `test/contract/embedded/${name}.test.ts`,
+);
+
+/** Curator's own tests, which need no server but the embedded one. */
+export const curatorTests = 'test/interop/curator-tests.test.ts';
 
 /** The suites that run on virtual time, unless TEST_WORLD is `real`. */
 const virtualSuites = ['behaviour', 'faults'];

@@ -1,13 +1,14 @@
 // npm test [-- test files and folders, or mocha's arguments] [--world real] [--verbose]: the fast suites, and a part of the contract with a real server.
 // With --world real, only the tests of behaviour, on a real server.
 import { statSync } from 'node:fs';
-import { bootstrap } from './bootstrap.mjs';
+import { relative, resolve } from 'node:path';
+import { bootstrap, root } from './bootstrap.mjs';
 import { close, resultsOf, runMocha } from './mocha.mjs';
 import { sumOf } from './shards.mjs';
 import { contract, fastSuites, filesOf, globOf } from './suites.mjs';
 
 const isFolder = (arg) => statSync(arg, { throwIfNoEntry: false })?.isDirectory() === true;
-const args = process.argv.slice(2).flatMap((arg) => (isFolder(arg) ? filesOf([`${arg}/**/*.test.ts`]) : [arg]));
+const args = process.argv.slice(2).flatMap((arg) => (isFolder(arg) ? testsIn(arg) : [arg]));
 const at = args.indexOf('--world');
 if (at !== -1) [, process.env.TEST_WORLD] = args.splice(at, 2);
 const { TEST_WORLD: world = 'virtual' } = process.env;
@@ -22,6 +23,14 @@ bootstrap();
 const isNamed = args.some((arg) => arg.endsWith('.ts'));
 if (isNamed || world === 'real') process.exitCode = await runMocha(process.execPath, args, [globOf('behaviour')]);
 else process.exitCode = close((await Promise.all([fast(), withRealServer()])).flat());
+
+/** @returns the test files of the folder; the whole suite must not run in their place */
+function testsIn(folder) {
+  const files = filesOf([`${relative(root, resolve(folder))}/**/*.test.ts`]);
+  if (files.length > 0) return files;
+  console.error(`Expected a folder with tests, got ${folder}`);
+  process.exit(2);
+}
 
 function fast() {
   return resultsOf(process.execPath, args, fastSuites.map(globOf));

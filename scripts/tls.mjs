@@ -1,4 +1,4 @@
-// npm run test:tls [-- test files]: a part of the suites with TLS between clients and servers, first in the virtual world,
+// npm run suite -- tls [test files]: a part of the suites with TLS between clients and servers, first in the virtual world,
 // then in the real one. With ZK_TLS=1, every other suite, chaos included, runs over TLS too.
 import { bootstrap } from './bootstrap.mjs';
 import { close, resultsOf } from './mocha.mjs';

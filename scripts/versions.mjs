@@ -4,7 +4,7 @@ import { bootstrap } from './bootstrap.mjs';
 import { close, resultsOf } from './mocha.mjs';
 import { lackOfVersion, serverVersions } from './server-versions.mjs';
 import { sumOf, wordsOf } from './shards.mjs';
-import { comparisons, filesOf, globOf } from './suites.mjs';
+import { comparisons, curatorTests, filesOf, globOf } from './suites.mjs';
 
 const args = process.argv.slice(2);
 const at = args.indexOf('--only');
@@ -13,7 +13,9 @@ const only = at === -1 ? undefined : args.splice(at, 2)[1]?.split(',');
 bootstrap();
 delete process.env.ZOOKEEPER_CONNECT;
 const results = [];
-const suites = filesOf(['contract', 'interop', 'ensemble', 'console'].map(globOf));
+const suites = filesOf(['contract', 'interop', 'ensemble', 'console'].map(globOf)).filter(
+  (file) => file !== curatorTests,
+);
 for (const version of only ?? serverVersions.map((each) => each.version)) {
   const lack = await lackOfVersion(version);
   const found = lack ? [{ passed: 0, failed: 0, skipped: 1, problems: [], lacks: [lack] }] : await resultsWith(version);

@@ -8,6 +8,8 @@ export interface Claim {
   readonly path: string;
   readonly sessionId: bigint;
   readonly at: number;
+  /** When its acquire was called. */
+  readonly calledAt: number;
   /** The same time by the clock of its process. */
   readonly processAt: number;
   isReleased: boolean;

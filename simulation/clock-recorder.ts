@@ -1,7 +1,7 @@
-import { deadlineOf, type ClockEvent, type SessionProof } from '../src/zookeeper/session-clock.ts';
-import type { Fact } from '../src/zookeeper/session-life.ts';
-import { SessionShell } from '../src/zookeeper/session-shell.ts';
-import type { Session } from '../src/zookeeper/session.ts';
+import { deadlineOf, type ClockEvent, type SessionProof } from '../src/zookeeper/session/session-clock.ts';
+import type { Fact } from '../src/zookeeper/session/session-life.ts';
+import { SessionShell } from '../src/zookeeper/session/session-shell.ts';
+import type { Session } from '../src/zookeeper/session/session.ts';
 
 /** An event from which the clock of a session learned, and the facts that it knew afterwards. */
 export interface ClockStep {

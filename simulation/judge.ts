@@ -4,14 +4,19 @@ import type { Violation } from '../lab/judge/violation.ts';
 import type { Hold, LockLostError, LossReason } from '../src/index.ts';
 import { nameOf, type Claim } from './claim.ts';
 import type { Owner } from './owner.ts';
+import type { LockPlan } from './plan.ts';
 import type { Recorder } from './recorder.ts';
+import type { SimClient } from './sim-client.ts';
 import { wakingMs, type Bench, type Committed } from './rules/bench.ts';
 import { GuardedWrites } from './rules/guarded-writes.ts';
+import { Calls } from './rules/calls.ts';
 import { Leases } from './rules/leases.ts';
 import { Losses, type LossTerms } from './rules/losses.ts';
 import { isOrdered, judgeExistence, olderThan } from './rules/order.ts';
 import { ReEntry } from './rules/re-entry.ts';
 import { Revocations } from './rules/revocations.ts';
+import { Taken } from './rules/taken.ts';
+import { Tenures } from './rules/tenures.ts';
 import { Terms } from './rules/terms.ts';
 
 /**
@@ -29,19 +34,26 @@ export class Judge implements Bench {
   readonly reEntry = new ReEntry(this);
   readonly revocations: Revocations;
   readonly losses: Losses;
+  readonly taken: Taken;
+  readonly tenures: Tenures;
+  readonly calls: Calls;
   readonly #leases = new Leases(this);
+  readonly #calledAt = new WeakMap<Owner, number>();
   readonly #claims = new Map<string, Claim[]>();
   readonly #granted = new Set<string>();
   /** The znodes that a third party deleted, and the sessions that it ended. */
   readonly #takenZnodes = new Set<string>();
   readonly #takenSessions = new Set<bigint>();
 
-  constructor({ now, committed, recorder, ...terms }: JudgeOptions) {
+  constructor({ now, committed, recorder, locks, ...terms }: JudgeOptions) {
     this.recorder = recorder;
     this.now = now;
     this.committed = committed;
     this.revocations = new Revocations(this, 1.5 * terms.sessionTimeoutMs);
     this.losses = new Losses(this, terms);
+    this.taken = new Taken(this, terms);
+    this.tenures = new Tenures(this, terms.sessionTimeoutMs);
+    this.calls = new Calls(this, locks, terms.sessionTimeoutMs);
   }
 
   readonly tell = (check: string, text: string): void => {
@@ -50,6 +62,12 @@ export class Judge implements Bench {
 
   readonly wasGranted = (path: string): boolean => this.#granted.has(path);
 
+  /** The application calls an acquire. */
+  called(owner: Owner): void {
+    this.#calledAt.set(owner, this.now());
+    this.calls.called(owner);
+  }
+
   granted(owner: Owner, hold: Hold): Claim {
     const claim = this.#claimOf(owner, hold);
     this.grants.push(claim);
@@ -57,6 +75,8 @@ export class Judge implements Bench {
     if (claim.isTold) return claim;
     hold.signal.addEventListener('abort', () => this.#told(claim), { once: true });
     this.reEntry.granted(claim);
+    this.taken.granted(claim);
+    this.tenures.granted(claim);
     // The news of the end of a znode may arrive behind the grant.
     if (!claim.isTaken) this.#judgeGrant(claim);
     const claims = this.#claims.get(owner.lock.path);
@@ -74,6 +94,7 @@ export class Judge implements Bench {
     if (!claim.isReleased) {
       this.#leases.released(claim);
       this.revocations.released(claim);
+      this.tenures.released(claim);
     }
     claim.isReleased = true;
     this.recorder.owner(claim.owner.client.name, claim.owner.id, {
@@ -85,6 +106,7 @@ export class Judge implements Bench {
   /** Called after each event in which code of a client ran. */
   look(): void {
     this.terms.look();
+    this.taken.look();
     for (const [path, claims] of this.#claims) {
       if (claims.length < 2) continue;
       const open = claims.filter((claim) => !claim.isReleased && !claim.isTold && !claim.owner.client.process.isDead);
@@ -104,8 +126,25 @@ export class Judge implements Bench {
   }
 
   takenZnode(path: string): void {
+    this.taken.taken(path);
     this.#takenZnodes.add(path);
     this.#take();
+  }
+
+  /** A client gets the event of a znode's deletion. */
+  heardDeletion(path: string, session: bigint): void {
+    this.taken.heard(this.grants, path, session);
+  }
+
+  /**
+   * A client asks for a session again. It touches no session whose lost job still runs, because that would extend it,
+   * unless it closes.
+   */
+  attaches(client: SimClient, session: bigint): void {
+    if (client.client?.host.isClosing !== false) return;
+    for (const claim of this.grants)
+      if (claim.sessionId === session && claim.isTold && !claim.isReleased && endsSession.has(reasonOf(claim.hold)))
+        this.tell('ghost', `the session of ${nameOf(claim)}, whose job still runs, is touched after its loss`);
   }
 
   takenSession(id: bigint): void {
@@ -133,6 +172,7 @@ export class Judge implements Bench {
       path: hold.path,
       sessionId: hold.shared.grant.node.session.id,
       at: this.now(),
+      calledAt: this.#calledAt.get(owner) ?? this.now(),
       processAt: owner.client.process.now,
       isReleased: false,
       isTold: hold.signal.aborted,
@@ -206,11 +246,14 @@ export interface JudgeOptions extends LossTerms {
   readonly now: () => number;
   readonly committed: () => Committed;
   readonly recorder: Recorder;
+  readonly locks: readonly LockPlan[];
 }
 
 function reasonOf({ signal }: Hold): LossReason {
   return (signal.reason as LockLostError).reason;
 }
+
+const endsSession: ReadonlySet<LossReason> = new Set(['session-deadline', 'session-expired']);
 
 /** As histories name a session. */
 export function sessionName(id: bigint): string {

@@ -1,4 +1,6 @@
 import { Random } from '../lab/random.ts';
+import { drawGround } from './draw-ground.ts';
+import { withMoves } from './draw-moves.ts';
 import { drawPlan } from './draw-plan.ts';
 import { isFault, type Plan, type Step } from './plan.ts';
 
@@ -23,7 +25,9 @@ export function planOf(
   [seed, ...mutations]: Lineage,
   size: { readonly steps: number; readonly members: number },
 ): Plan {
-  return mutations.reduce((plan, mutation) => mutated(plan, mutation, size), drawPlan(seed, size));
+  // Every second plan is one of grounds.
+  const drawn = withMoves(seed % 2 === 0 ? drawGround(seed, size) : drawPlan(seed, size));
+  return mutations.reduce((plan, mutation) => mutated(plan, mutation, size), drawn);
 }
 
 /** One to three small changes of a plan. */

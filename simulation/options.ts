@@ -10,7 +10,8 @@ export interface SimulationOptions {
   readonly members: number;
   /** End after this time. */
   readonly minutes: number | undefined;
-  readonly stopsAtFirst: boolean;
+  /** End after so many failures, without a replay of each. Undefined: do not end. */
+  readonly stopsAt: number | undefined;
   /** The folder for the pictures of failed seeds. */
   readonly out: string;
 }
@@ -27,7 +28,7 @@ export function readOptions(args: readonly string[]): SimulationOptions {
       minutes: { type: 'string' },
       steps: { type: 'string', default: '100' },
       members: { type: 'string', default: '3' },
-      'stop-at-first': { type: 'boolean', default: false },
+      'stop-at': { type: 'string' },
       out: { type: 'string', default: 'simulation-results' },
     },
   });
@@ -38,7 +39,7 @@ export function readOptions(args: readonly string[]): SimulationOptions {
     minutes,
     steps: whole('steps', values.steps, 1, 100_000),
     members: whole('members', values.members, 1, 7),
-    stopsAtFirst: values['stop-at-first'],
+    stopsAt: values['stop-at'] === undefined ? undefined : whole('stop-at', values['stop-at'], 1, 1_000),
     out: values.out,
   };
 }

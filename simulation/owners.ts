@@ -148,19 +148,26 @@ export class Owners {
     clock.after(3 * owner.call.holdMs + 50, () => aborter.abort(gaveUp));
     const lead = {};
     let terms = 0;
+    const failure = new Error('the job has failed');
     const job = async (term: Hold, stop: AbortSignal): Promise<void> => {
       const one = ownerOf(owner, `${owner.id}.${(terms += 1)}`);
       this.settling.called(one);
       const claim = this.#judge.granted(one, term);
-      const end = this.#judge.terms.begin(lead, claim, stop);
+      const end = this.#judge.terms.begin({ lead, claim, stop, caller: aborter.signal });
       await this.work.run(one, [claim], term, stop);
-      end();
+      const fails = owner.call.throws === true;
+      end(fails);
       this.#judge.released(claim);
       this.#ended(one, claim.isTold ? 'lost' : 'released');
+      if (fails) throw failure;
     };
     const options = { ...optionsOf(owner), requeue: true, signal: aborter.signal };
     this.settling.called(owner);
-    await this.settling.granted(owner, made.election.lead(job, options), undefined);
+    const led = made.election.lead(job, options).catch((error: unknown) => {
+      // The failure of the job ends the call, as the caller's signal does.
+      throw error === failure ? gaveUp : error;
+    });
+    await this.settling.granted(owner, led, undefined);
   }
 
   /** The job starts code that acquires the same lock: after its end, or as a new owner. */

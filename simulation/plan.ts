@@ -29,7 +29,8 @@ export type LockPlan = {
   | { readonly is: 'election'; readonly protocol: 'latch' | 'selector' }
   | { readonly is: 'sticky'; readonly idleMs: number }
   | { readonly is: 'weighted'; readonly overtakesPerWeight: number }
-  | { readonly is: 'semaphore'; readonly maxLeases: number }
+  /** `sharedCount`: the limit stands in a znode, where a fault may change it. It is `maxLeases` at most. */
+  | { readonly is: 'semaphore'; readonly maxLeases: number; readonly sharedCount?: string }
 );
 
 /** One step: a call of an application, the close of a client, or a fault. `at`: virtual milliseconds. */
@@ -49,6 +50,8 @@ export interface Call {
   readonly weight?: number;
   /** The guarded writes of the job, in the order of their times. */
   readonly writes?: readonly WritePlan[];
+  /** The job of a leader fails at its end. */
+  readonly throws?: boolean;
   /** The job of a leader asks who leads. */
   readonly asksLeader?: boolean;
   /** The job ends as soon as its lock is lost. Other jobs go on until their time is over. */
@@ -130,13 +133,28 @@ export type Fault =
   | { readonly do: 'crash'; readonly process: number; readonly isSilent: boolean; readonly restartAfterMs: number }
   | { readonly do: 'expire'; readonly client: number }
   | { readonly do: 'delete'; readonly lock: number; readonly index: number }
+  /** An operator writes the shared count of a semaphore. */
+  | { readonly do: 'count'; readonly lock: number; readonly count: number }
   | { readonly do: 'force' | 'revoke'; readonly client: number; readonly lock: number }
-  | {
-      readonly do: 'server';
-      readonly member: number;
-      readonly how: ServerFault;
-      readonly forMs: number;
-    };
+  | Move
+  /** The members have new names for good, and their old addresses refuse new connections. */
+  | { readonly do: 'rename'; readonly lookupMs: number }
+  | { readonly do: 'server'; readonly member: number; readonly how: ServerFault; readonly forMs: number };
+
+/** The function that an application passes in place of a connect string returns another list. */
+export interface Move {
+  readonly do: 'move';
+  readonly to: readonly MovedHost[] | 'empty' | 'throws';
+  /** The list comes so late, as that of a promise. 0: at once. */
+  readonly afterMs: number;
+  readonly forMs: number;
+}
+
+export interface MovedHost {
+  readonly member: number;
+  /** The member has a name, whose lookup takes so long. Without it: an address. */
+  readonly lookupMs?: number;
+}
 
 /**
  * `slow`: the member takes a part of the session timeout for each message of another member, as on a slow disk. `stop`:

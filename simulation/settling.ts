@@ -13,7 +13,9 @@ export class Settling {
   }
 
   /** An acquire was called. */
-  called({ client, id, flow, lock, role, call }: Owner): void {
+  called(owner: Owner): void {
+    const { client, id, flow, lock, role, call } = owner;
+    this.#judge.called(owner);
     this.#judge.recorder.owner(client.name, id, {
       type: 'call',
       path: lock.path,

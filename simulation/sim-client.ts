@@ -9,6 +9,7 @@ import {
 import type { Surroundings } from '../src/client/surroundings.ts';
 import type { SharedGrant } from '../src/mutex/hold.ts';
 import type { Clock } from '../src/support/clock.ts';
+import type { Frame } from '../lab/proxy/zk-frame.ts';
 import type { Random } from '../lab/random.ts';
 import type { VirtualMachine } from '../lab/virtual/bridge.ts';
 import { surroundingsOf } from '../lab/virtual/surroundings.ts';
@@ -16,7 +17,8 @@ import type { VirtualProcess } from '../lab/virtual/virtual-process.ts';
 import { VirtualSocket } from '../lab/virtual/virtual-socket.ts';
 import { connectRequest } from '../lab/wire/request.ts';
 import type { LockPlan, Plan } from './plan.ts';
-import { tap, type WireListener } from './wiretap.ts';
+import { namesFor, type Registry } from './registry.ts';
+import { tap, type Transaction, type WatchNews, type WireListener } from './wiretap.ts';
 
 /** A client of the library in a simulated process, and its locks. */
 export class SimClient {
@@ -32,6 +34,8 @@ export class SimClient {
   waits = 0;
   /** When it last used a lock, and when its connection last changed; virtual milliseconds. */
   idleSince = 0;
+  /** When the newest connection of each of its sessions began. */
+  readonly connectedAt = new Map<bigint, number>();
   /** The timers of the library that are still to fire. */
   timers = 0;
   #open = 0;
@@ -45,16 +49,20 @@ export class SimClient {
     this.#options = options;
     this.name = name;
     this.process = process;
-    const { plan, machine, random, connectString } = options;
+    const { plan, machine, random, registry } = options;
     this.random = random;
     const { clock, chance, network } = surroundingsOf(process, machine, random);
     this.clock = clock;
     const surroundings: Surroundings = {
       clock: this.#counted(clock),
       chance,
-      network: { connect: (to) => this.#tapped(network.connect(to)) },
+      network: {
+        names: namesFor(clock),
+        connect: ({ host, port }, _tls, way) =>
+          this.#tapped(network.connect({ host: way?.addresses[0] ?? host, port: registry.portAt(host, port) })),
+      },
     };
-    this.connected = LockClient.connectIn(surroundings, connectString, {
+    this.connected = LockClient.connectIn(surroundings, registry.functionFor(clock), {
       sessionTimeoutMs: plan.sessionTimeoutMs,
       connectionTimeoutMs: 1e9,
       tickTimeMs: plan.knowsTick ? plan.tickTimeMs : undefined,
@@ -136,15 +144,18 @@ export class SimClient {
   }
 
   #tapped(socket: VirtualSocket): VirtualSocket {
-    const { wrote, deletes, heard } = this.#options;
+    const { wrote, answered, deletes, heard, attaches } = this.#options;
     this.#sockets.add(socket);
     socket.arrivals.bytesPerSecond = this.#bytesPerSecond;
     socket.on('close', () => this.#sockets.delete(socket));
     tap(socket, {
-      wrote: (isAgain) => wrote(this, isAgain),
+      wrote: (transaction, isAgain) => wrote(this, transaction, isAgain),
+      answered: (request, answer) => answered(this, request, answer),
+      attaches: (session) => attaches(this, session),
+      connected: (session) => this.connectedAt.set(session, this.#options.machine.time.agenda.now),
       deletes,
       gaveUp: () => this.#late.add(socket),
-      heard: (...event) => heard(this, ...event),
+      heard: (event) => heard(this, event),
     });
     return socket;
   }
@@ -176,14 +187,18 @@ export interface SimClientOptions {
   readonly plan: Plan;
   readonly machine: VirtualMachine;
   readonly random: Random;
-  readonly connectString: string;
+  readonly registry: Registry;
   /** Called for each transaction that the client sends. */
-  readonly wrote: (client: SimClient, isAgain: boolean) => void;
+  readonly wrote: (client: SimClient, transaction: Transaction, isAgain: boolean) => void;
+  /** Called for each answer to a transaction. */
+  readonly answered: (client: SimClient, request: Buffer, answer: Frame) => void;
+  /** Called when the client asks for this session. */
+  readonly attaches: (client: SimClient, session: bigint) => void;
   readonly deletes: WireListener['deletes'];
-  readonly heard: (client: SimClient, ...event: Parameters<WireListener['heard']>) => void;
-  /** Called when the library asks a holder to release. */
+  readonly heard: (client: SimClient, event: WatchNews) => void;
   /** The number of its open calls has changed. */
   readonly opened: (client: SimClient) => void;
+  /** Called when the library asks a holder to release. */
   readonly revoked: (shared: SharedGrant) => void;
 }
 
@@ -212,7 +227,11 @@ function lockOf(plan: LockPlan, client: LockClient, id: string): SimLock {
     case 'semaphore':
       return {
         is: 'semaphore',
-        semaphore: new InterProcessSemaphore(client, plan.path, { maxLeases: plan.maxLeases }),
+        semaphore: new InterProcessSemaphore(
+          client,
+          plan.path,
+          plan.sharedCount === undefined ? { maxLeases: plan.maxLeases } : { sharedCount: plan.sharedCount },
+        ),
       };
     case 'semaphore-mutex':
       return { is: 'semaphore-mutex', mutex: new InterProcessSemaphoreMutex(client, plan.path) };

@@ -1,7 +1,7 @@
 import type { HistoryEvent } from '../lab/judge/history.ts';
 import type { Violation } from '../lab/judge/violation.ts';
 import { phases } from '../lab/virtual/agenda.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, Step } from './plan.ts';
 import { startMs, World } from './world.ts';
 
 /** Runs a plan, one event after another, and checks after each. */
@@ -138,10 +138,25 @@ export interface Outcome {
 type At = { readonly is: 'running' } | { readonly is: 'healed' | 'settled'; readonly since: number };
 
 /** After the last fault, every call must end within this time. */
-function boundOf({ sessionTimeoutMs, steps, locks }: Plan): number {
-  const holds = steps.reduce((sum, step) => sum + (step.do === 'call' ? 3 * (step.holdMs + 100) : 0), 0);
-  return 10 * sessionTimeoutMs + holds + longestIdleMs({ locks }) * steps.length;
+function boundOf(plan: Plan): number {
+  const { sessionTimeoutMs, steps } = plan;
+  return (
+    10 * sessionTimeoutMs + steps.reduce((sum, step) => sum + longestOf(step, plan), longestIdleMs(plan) * steps.length)
+  );
 }
+
+/** The time that a call may take in a whole network, in milliseconds. */
+function longestOf(step: Step, { mostDelayMs }: Plan): number {
+  if (step.do === 'call') return 3 * (step.holdMs + 100);
+  // On a network of changing pace, the window of a connection is hardly ever larger than its smallest size.
+  return step.do === 'burst' ? ((step.locks * requestsOfUse) / smallestWindow) * messagesOfWrite * mostDelayMs : 0;
+}
+
+/** An acquire that makes the lock's znode, and its release. */
+const requestsOfUse = 5;
+const smallestWindow = 16;
+/** To the server, to the leader and back, the quorum's two, and the answer. */
+const messagesOfWrite = 6;
 
 function longestIdleMs({ locks }: Pick<Plan, 'locks'>): number {
   return Math.max(0, ...locks.map((lock) => (lock.is === 'sticky' ? lock.idleMs : 0)));

@@ -7,7 +7,8 @@ import type { VirtualProcess } from '../lab/virtual/virtual-process.ts';
 import type { VirtualSocket } from '../lab/virtual/virtual-socket.ts';
 import { sequenceOf } from './claim.ts';
 import { sessionName, type Judge } from './judge.ts';
-import type { Fault, LockPlan, Plan } from './plan.ts';
+import type { Fault, LockPlan, Move, Plan } from './plan.ts';
+import type { Registry } from './registry.ts';
 import type { Herd } from './rules/herd.ts';
 import type { Places } from './rules/places.ts';
 import type { SimClient } from './sim-client.ts';
@@ -18,6 +19,8 @@ export class Striker {
   readonly #plan: Plan;
   readonly #world: Struck;
   readonly #heals = new Set<() => void>();
+  /** The shared counts that are still to be written. */
+  readonly #counts = new Map<string, number>();
 
   constructor(plan: Plan, world: Struck) {
     this.#plan = plan;
@@ -34,8 +37,14 @@ export class Striker {
     this.#perform(fault);
   }
 
-  /** Ends every fault that is still going on. */
+  /** Writes the largest count of each semaphore whose limit is shared. */
+  fillCounts(): void {
+    for (const lock of this.#plan.locks) if (lock.is === 'semaphore') this.#count(lock, lock.maxLeases);
+  }
+
+  /** Ends every fault that is still going on. A call for several leases may wait for a larger count. */
   heal(): void {
+    this.fillCounts();
     for (const heal of this.#heals) heal();
     this.#heals.clear();
   }
@@ -62,8 +71,13 @@ export class Striker {
 
   /** Tells the judge of losses. It knows itself of the znodes and sessions that a third party takes. */
   #hurt(fault: Fault): void {
-    const { losses } = this.#world.judge;
+    const { losses, taken, calls } = this.#world.judge;
     const clients = this.#hurtBy(fault);
+    calls.hurt(
+      clients,
+      fault.do === 'throttle' ? Infinity : fault.do === 'move' ? feltMs(fault) : 'forMs' in fault ? fault.forMs : 0,
+    );
+    if (fault.do === 'server') taken.outage(fault.forMs);
     switch (fault.do) {
       case 'reset':
       case 'expire':
@@ -80,8 +94,13 @@ export class Striker {
       case 'block':
       case 'server':
         return losses.hurt(clients, fault.forMs, 'outage');
+      case 'rename':
+        return losses.hurt(clients, fault.lookupMs, 'outage');
+      case 'move':
+        return losses.hurt(clients, feltMs(fault), 'outage');
       case 'crash':
       case 'delete':
+      case 'count':
       case 'force':
       case 'revoke':
         return;
@@ -94,12 +113,18 @@ export class Striker {
         return this.#strikeServer(fault);
       case 'block':
         return this.#block(fault);
+      case 'rename':
+        return this.#world.registry.rename(fault.lookupMs);
+      case 'move':
+        return this.#during(fault.forMs, this.#world.registry.begin(fault));
       case 'stall':
         return this.#stall(fault);
       case 'crash':
         return this.#crash(fault);
       case 'delete':
         return this.#delete(fault.lock, fault.index);
+      case 'count':
+        return this.#count(this.#lockAt(fault.lock), fault.count);
       default:
         return this.#strikeClient(fault, this.#world.clients[fault.client % this.#world.clients.length] as SimClient);
     }
@@ -200,8 +225,27 @@ export class Striker {
     this.#after(restartAfterMs, () => this.#world.restart(at));
   }
 
+  #lockAt(index: number): LockPlan {
+    return this.#plan.locks[index % this.#plan.locks.length] as LockPlan;
+  }
+
+  /** An operator writes the shared count of a semaphore, as soon as there is a leader. */
+  #count(lock: LockPlan, count: number): void {
+    if (lock.is !== 'semaphore' || lock.sharedCount === undefined) return;
+    const isNew = !this.#counts.has(lock.sharedCount);
+    this.#counts.set(lock.sharedCount, count);
+    if (isNew) this.#writeCount(lock.sharedCount);
+  }
+
+  #writeCount(path: string): void {
+    const data = Buffer.alloc(4);
+    data.writeInt32BE(this.#counts.get(path) ?? 0);
+    if (this.#world.servers.ensemble.write(path, data)) this.#counts.delete(path);
+    else this.#after(electionMs, () => this.#writeCount(path));
+  }
+
   #delete(lockIndex: number, index: number): void {
-    const lock = this.#plan.locks[lockIndex % this.#plan.locks.length] as LockPlan;
+    const lock = this.#lockAt(lockIndex);
     const committed = this.#world.servers.ensemble.committed();
     const paths = foldersOf(lock)
       .flatMap((folder) =>
@@ -232,7 +276,7 @@ export class Striker {
   /** Another client asks the holder to release, or takes the lock from it. */
   #ask(fault: Extract<Fault, { do: 'force' | 'revoke' }>, asker: SimClient): void {
     const { client, process } = asker;
-    const lock = this.#plan.locks[fault.lock % this.#plan.locks.length] as LockPlan;
+    const lock = this.#lockAt(fault.lock);
     const committed = this.#world.servers.ensemble.committed();
     const folder = lock.is === 'semaphore' || lock.is === 'semaphore-mutex' ? `${lock.path}/leases` : lock.path;
     const [first] = [...committed.children(folder)].sort((a, b) => sequenceOf(a) - sequenceOf(b));
@@ -294,6 +338,14 @@ export class Striker {
   }
 }
 
+/** A list that cannot be used is asked for again after ten seconds at most, and its names are looked up. */
+function feltMs({ forMs, afterMs }: Move): number {
+  return forMs + afterMs + 15_000;
+}
+
+/** Soon there is another leader. */
+const electionMs = 100;
+
 function targetOf(rest: object): string {
   return Object.entries(rest)
     .map(([key, value]) => `${key} ${value}`)
@@ -304,6 +356,7 @@ function targetOf(rest: object): string {
 export interface Struck {
   readonly machine: VirtualMachine;
   readonly servers: VirtualEnsemble;
+  readonly registry: Registry;
   readonly judge: Judge;
   readonly herd: Herd;
   readonly places: Places;

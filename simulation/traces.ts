@@ -1,7 +1,7 @@
 // Called by scripts/spec.mjs with a folder and the name of a trace: runs the simulation, and writes what TLC checks.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { relayMs } from '../src/zookeeper/session-clock.ts';
+import { relayMs } from '../src/zookeeper/session/session-clock.ts';
 import { ClockRecorder, clockModel, type Model } from './clock-recorder.ts';
 import { drawPlan } from './draw-plan.ts';
 import type { Plan } from './plan.ts';

@@ -9,10 +9,12 @@ import { Judge } from './judge.ts';
 import { burstPath, Owners } from './owners.ts';
 import { isFault, type Call, type Close, type Plan, type ProcessPlan, type Step } from './plan.ts';
 import { Recorder } from './recorder.ts';
+import { Registry } from './registry.ts';
 import { Closed } from './rules/closed.ts';
 import { Herd } from './rules/herd.ts';
 import { Places } from './rules/places.ts';
 import { Quiet } from './rules/quiet.ts';
+import { SentOnce } from './rules/sent-once.ts';
 import { serversOf } from './servers-of.ts';
 import { SimClient } from './sim-client.ts';
 import { foldersOf, Striker, type Struck } from './striker.ts';
@@ -21,6 +23,7 @@ import { foldersOf, Striker, type Struck } from './striker.ts';
 export class World implements Struck {
   readonly machine: VirtualMachine;
   readonly servers: VirtualEnsemble;
+  readonly registry: Registry;
   readonly judge: Judge;
   readonly herd: Herd;
   readonly places: Places;
@@ -35,6 +38,7 @@ export class World implements Struck {
   readonly #plan: Plan;
   readonly #quiet: Quiet;
   readonly #closed: Closed;
+  readonly #sentOnce: SentOnce;
   readonly #byProcess: SimClient[][] = [];
   #restarts = 0;
 
@@ -46,17 +50,20 @@ export class World implements Struck {
     const now = (): number => time.agenda.now;
     this.machine = { time, network: new VirtualNetwork(time, this.#delays(plan)) };
     this.servers = serversOf(plan, this.machine);
+    this.registry = new Registry(this.servers.servers.map(({ port }) => port));
     const committed = this.servers.ensemble.committed();
     this.judge = new Judge({
       now,
       committed: () => committed,
       recorder: recorderOf(plan, now),
+      locks: plan.locks,
       sessionTimeoutMs: plan.sessionTimeoutMs,
       mostDelayMs: plan.mostDelayMs,
     });
     this.herd = new Herd(this.judge, plan.locks);
     this.places = new Places(this.judge, plan.locks, (path) => committed.get(path));
     this.#quiet = new Quiet(this.judge, plan.locks, plan.sessionTimeoutMs);
+    this.#sentOnce = new SentOnce(this.judge);
     this.#closed = new Closed(this.judge, ({ openSockets, lateSockets }) => ({
       open: openSockets.length,
       late: lateSockets.length,
@@ -64,6 +71,7 @@ export class World implements Struck {
     this.owners = new Owners(this.judge, plan.locks);
     this.striker = new Striker(plan, this);
     this.#listen();
+    this.striker.fillCounts();
     plan.processes.forEach((_, index) => this.restart(index));
   }
 
@@ -129,8 +137,11 @@ export class World implements Struck {
       const deleted = changes.flatMap((change) => (change.is === 'deleted' ? [change.path] : []));
       for (const path of created) {
         this.judge.writes.created(path);
-        this.places.created(path);
+        const call = this.places.created(path);
+        if (call !== undefined) this.judge.calls.created(call);
+        this.judge.tenures.created(path);
       }
+      this.judge.calls.changed([...created, ...deleted]);
       this.herd.changed(created, deleted);
       this.#quiet.changed(created, deleted);
     });
@@ -141,13 +152,26 @@ export class World implements Struck {
       plan: this.#plan,
       machine: this.machine,
       random,
-      connectString: this.servers.connectString,
-      wrote: (client, isAgain) => {
+      registry: this.registry,
+      wrote: (client, transaction, isAgain) => {
+        this.judge.writes.sent(transaction.body);
+        this.#sentOnce.sent(client, transaction);
+        if (transaction.op === 'create2' && !isAgain) this.places.asked(transaction.path ?? '');
         if (!isAgain) this.#quiet.wrote(client);
         this.#closed.wrote(client);
       },
+      answered: (client, request, answer) => this.#sentOnce.answered(client, request, answer),
       deletes: (path, session) => this.herd.givesUp(path, session),
-      heard: (client, path, session, isForgetting) => this.herd.heard(path, session, client, isForgetting),
+      attaches: (client, session) => this.judge.attaches(client, session),
+      heard: (client, { what, path, session, isForgetting }) => {
+        if (what === 'children') {
+          this.judge.tenures.told(client.name, path);
+          return;
+        }
+        // A holder that has just stopped to watch its znode as a waiter watches it anew soon.
+        if (!isForgetting) this.judge.heardDeletion(path, session);
+        this.herd.heard(path, session, client, isForgetting);
+      },
       opened: (client) => this.judge.losses.opened(client, client.open),
       revoked: (shared) => this.owners.work.revoked(shared),
     });

@@ -1,23 +1,26 @@
 /// <reference types="node" preserve="true" />
+/** @module zookeeper-fair-lock */
+
+import './multi-lock/locks-of-paths.js';
 import './mutex/path-locks.js';
 import './sticky/sticky-way.js';
 import './weighted/weighted-way.js';
 
 export { LockClient } from './client/lock-client.js';
-export type { LockClientEvents } from './client/client-report.js';
+export type { LockClientEvents } from './client/report/client-report.js';
 export type { ClientHealth, ErrorFacts } from './client/client-health.js';
-export type { SessionMessage } from './client/session-tracing.js';
-export type { BackgroundEvent } from './client/background-event.js';
-export type { Acl, AclProvider } from './client/access-rights.js';
-export type { LockClientOptions } from './client/client-options.js';
-export type { DigestMd5Options, SaslOptions } from './client/sasl-options.js';
-export type { SaslHandshake, SaslMechanism, SaslPeer, SaslSource } from './zookeeper/sasl-handshake.js';
-export type { TlsOptions } from './client/tls-options.js';
-export type { LogDetails, Logger } from './client/logger.js';
-export type { LockEvent, LockEventBase, LockEventOfHold, LockKind } from './client/lock-event.js';
-export type { AclEntry } from './zookeeper/operations.js';
-export type { Credential } from './zookeeper/connection-options.js';
-export type { ConnectionState } from './client/connection-state.js';
+export type { SessionMessage } from './client/report/session-tracing.js';
+export type { BackgroundEvent } from './client/report/background-event.js';
+export type { Acl, AclProvider } from './client/options/access-rights.js';
+export type { ConnectStringSource, LazyClientOptions, LockClientOptions } from './client/options/client-options.js';
+export type { DigestMd5Options, SaslOptions } from './client/options/sasl-options.js';
+export type { SaslHandshake, SaslMechanism, SaslPeer, SaslSource } from './zookeeper/wire/sasl-handshake.js';
+export type { TlsOptions } from './client/options/tls-options.js';
+export type { LogDetails, Logger } from './client/options/logger.js';
+export type { LockEvent, LockEventBase, LockEventOfHold, LockKind } from './client/report/lock-event.js';
+export type { AclEntry } from './zookeeper/wire/operations.js';
+export type { Credential } from './zookeeper/connection/connection-options.js';
+export type { ConnectionState } from './client/report/connection-state.js';
 export {
   exponentialBackoff,
   retryForever,
@@ -28,7 +31,7 @@ export {
   type RetryAttempt,
   type RetryDecision,
   type RetryPolicy,
-} from './client/retry-policy.js';
+} from './client/options/retry-policy.js';
 export {
   AuthFailedError,
   ClientClosedError,
@@ -36,7 +39,7 @@ export {
   RequestFailedError,
   SessionExpiredError,
   type FailedOperation,
-} from './client/client-errors.js';
+} from './client/report/client-errors.js';
 export {
   DeadlockError,
   ForeignNodeError,
@@ -44,24 +47,23 @@ export {
   OutcomeUnknownError,
   SequenceOverflowError,
 } from './internals/lock-errors.js';
-export { LockLostError, type LossReason } from './client/lock-lost-error.js';
-export { LockTimeoutError } from './client/lock-timeout-error.js';
-export type { KnownHolder, TimedOut, TimeoutReason } from './client/timeout-text.js';
+export { LockLostError, type LossReason } from './client/report/lock-lost-error.js';
+export { LockTimeoutError } from './client/report/lock-timeout-error.js';
+export type { KnownHolder, TimedOut, TimeoutReason } from './client/report/timeout-text.js';
 export { ForeignDataError } from './weighted/foreign-data-error.js';
-export type { SaslAccount } from './zookeeper/digest-md5.js';
-export { TlsError, type TlsProblem } from './zookeeper/tls-error.js';
-export { InvalidPathError } from './zookeeper/invalid-path-error.js';
-export { LimitMismatchError } from './semaphore/limit-mismatch-error.js';
+export type { SaslAccount } from './zookeeper/wire/digest-md5.js';
+export { TlsError, type TlsProblem } from './zookeeper/network/tls-error.js';
+export { InvalidPathError } from './zookeeper/wire/invalid-path-error.js';
 export { LockError, type LockErrorCode } from './support/lock-error.js';
-export { ZooKeeperError } from './zookeeper/zookeeper-error.js';
+export { ZooKeeperError } from './zookeeper/wire/zookeeper-error.js';
 export type { LockDecision, LockDriver } from './driver/lock-driver.js';
 export type { WeightsOptions } from './weighted/weights-options.js';
 export { StandardDriver } from './driver/standard-driver.js';
 export type { Participant } from './internals/participants.js';
 export type { ReleaseOutcome } from './internals/grant.js';
-export type { LockOwner } from './internals/lock-owner.js';
+export type { LockOwner } from './internals/znode/znode-data.js';
 export { InterProcessMutex, type InterProcessMutexEvents } from './mutex/inter-process-mutex.js';
-export type { RevocationListener } from './mutex/mutex-acquirer.js';
+export type { RevocationListener } from './mutex/report/lock-reporter.js';
 export type { InterProcessMutexOptions } from './mutex/mutex-options.js';
 export type { StickyMutexOptions, StickyOptions } from './sticky/sticky-way.js';
 export type { WeightedMutexOptions, WeightOption } from './weighted/weighted-way.js';
@@ -82,8 +84,8 @@ export { watchQueue, type LockQueue, type WatchQueueOptions } from './observe/wa
 export type { AskOptions } from './mutex/ask.js';
 export type { AcquireOptions, MutexAcquireOptions } from './mutex/acquire-options.js';
 export { Hold } from './mutex/hold.js';
-export { GuardedTransaction, type WrittenZnode } from './mutex/guarded-transaction.js';
-export type { CreateMode, CreateOptions, VersionOptions } from './mutex/transaction-options.js';
+export { GuardedTransaction, type WrittenZnode } from './mutex/transaction/guarded-transaction.js';
+export type { CreateMode, CreateOptions, VersionOptions } from './mutex/transaction/transaction-options.js';
 export type {
   AcquireMessage,
   HoldMessage,
@@ -91,8 +93,8 @@ export type {
   LockMode,
   ReleaseMessage,
   TransactionMessage,
-} from './mutex/lock-tracing.js';
+} from './mutex/report/lock-tracing.js';
 export type { PathLocks } from './mutex/path-locks.js';
-export type { HoldEvents, LockObjectEvents } from './mutex/hold-events.js';
+export type { HoldEvents, LockObjectEvents } from './mutex/report/hold-events.js';
 export { lockKey } from './mutex/lock-key.js';
 export { lockContext } from './mutex/lock-context.js';

@@ -1,4 +1,4 @@
-// npm run bench:scale [-- --clients 1000 --locks 10000 --requests 100 --processes 1,4 --seconds 30 --timeout 10]: what many clients
+// npm run suite -- bench-scale [--clients 1000 --locks 10000 --requests 100 --processes 1,4 --seconds 30 --timeout 10]: what many clients
 // and locks cost a server. Prints a table.
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';

@@ -1,6 +1,6 @@
 import { LockError, type Hold } from '../../src/index.ts';
 import { now } from '../../lab/judge/history.ts';
-import { dataOf } from '../lock-plan.ts';
+import { useList, type ListWay } from './list.ts';
 import type { RecordOwner } from './recorder.ts';
 import type { RegisterClient } from './register-client.ts';
 
@@ -16,6 +16,10 @@ export interface Job {
   readonly delayMs: number;
   /** How late it commits the transactions of its hold. The hold may be over by then. */
   readonly lateMs: number;
+  /** The kind of use of the list of the path. Undefined for none. */
+  readonly list: ListWay | undefined;
+  readonly nextNumber: () => number;
+  readonly readsRegister: boolean;
   /** For an election: asks who leads. */
   readonly leader: (() => Promise<string>) | undefined;
   /** No job of this process ends before that time unless it loses its lock, so that faults hit holders. */
@@ -29,13 +33,18 @@ const lookEveryMs = 20;
  * false. An owner that shares the lock only reads `isValid`.
  */
 export async function work(
-  { id, path, lengthMs, writes, delayMs, lateMs, keeping, leader }: Job,
+  { id, path, lengthMs, writes, delayMs, lateMs, keeping, leader, list, nextNumber, readsRegister }: Job,
   hold: Hold,
   record: RecordOwner,
   register: RegisterClient,
 ): Promise<void> {
   const until = performance.now() + lengthMs;
   if (leader) await askWhoLeads(leader, hold, record);
+  const takeList = async (): Promise<void> => {
+    if (list) await useList(hold, { path, lateMs, way: list, nextNumber }, record);
+  };
+  if (readsRegister) await readRegister(path, record, register);
+  if (writes === 0) await takeList();
   for (let count = 1; ; count += 1) {
     const t = now();
     const { isValid } = hold;
@@ -46,7 +55,7 @@ export async function work(
       record({ type: 'write', write, valid: isValid }, t);
       const [accepted] = await Promise.all([
         register.write({ path, write, token: tokenOf(hold), delayMs }),
-        writeByHold(hold, path, lateMs, record),
+        takeList(),
       ]);
       const answeredAt = now();
       record({ type: 'written', write, accepted, valid: hold.isValid }, answeredAt);
@@ -57,17 +66,10 @@ export async function work(
   }
 }
 
-/** Writes by a transaction of the hold, after a delay that may be longer than the hold lasts. */
-async function writeByHold(hold: Hold, path: string, lateMs: number, record: RecordOwner): Promise<void> {
-  const transaction = hold.transaction().setData(dataOf(path), Buffer.from(tokenOf(hold)));
-  if (lateMs > 0) await new Promise((resolve) => setTimeout(resolve, lateMs));
-  try {
-    const [{ mzxid }] = await transaction.commit();
-    record({ type: 'guarded', zxid: String(mzxid) });
-  } catch (error) {
-    // Not done, or nobody knows.
-    if (!(error instanceof LockError)) throw error;
-  }
+async function readRegister(path: string, record: RecordOwner, register: RegisterClient): Promise<void> {
+  const t = now();
+  const value = await register.read(path);
+  record({ type: 'read', value, answeredAt: now() }, t);
 }
 
 async function askWhoLeads(leader: () => Promise<string>, hold: Hold, record: RecordOwner): Promise<void> {

@@ -16,6 +16,7 @@ const register = new RegisterClient(setup.registerPort);
 const keeping = { until: 0 };
 let isDraining = false;
 let ids = 0;
+let numbers = 0;
 
 for (const what of ['unhandledRejection', 'uncaughtException', 'warning'] as const) {
   process.on(what, (error: unknown) =>
@@ -38,6 +39,8 @@ process.on('message', (order: Order) => obey(order));
 const sticky = setup.stickyIdleMs === undefined ? undefined : { idleMs: setup.stickyIdleMs };
 const locks = setup.locks.map((plan) => lockOf(plan, client, { sticky, overtakesPerWeight: setup.overtakesPerWeight }));
 const nextId = (): string => `${setup.client}.${setup.incarnation}-${(ids += 1)}`;
+/** No two processes of a run draw the same number. */
+const nextNumber = (): number => Number(setup.client.slice(1)) * 1e9 + setup.incarnation * 1e6 + (numbers += 1);
 const rests = setup.rests
   ? new Rests(new Random(setup.seed, 1_000 * setup.incarnation + 999), setup.sessionTimeoutMs)
   : undefined;
@@ -47,6 +50,7 @@ const run = async (index: number): Promise<void> => {
     recorder,
     register,
     nextId,
+    nextNumber,
     keeping,
     sessionTimeoutMs: setup.sessionTimeoutMs,
     random: new Random(setup.seed, 1_000 * setup.incarnation + index),

@@ -14,6 +14,7 @@ export interface OwnerTools {
   readonly sessionTimeoutMs: number;
   readonly keeping: Job['keeping'];
   readonly nextId: () => string;
+  readonly nextNumber: () => number;
 }
 
 /** Takes locks of all kinds, one after another. */
@@ -155,7 +156,7 @@ export class Owner {
   }
 
   #work(id: string, { path, role, leader }: Place, kind: CallKind, hold: Hold, record: RecordOwner): Promise<void> {
-    const { random, register, sessionTimeoutMs, keeping } = this.#tools;
+    const { random, register, sessionTimeoutMs, keeping, nextNumber } = this.#tools;
     const isVeryLong = kind === 'long' && random.chance(0.1);
     const longestMs = isVeryLong ? 2 * sessionTimeoutMs : 1_200;
     const lengthMs = kind === 'long' ? random.between(100, longestMs) : random.between(0, 10);
@@ -163,7 +164,10 @@ export class Owner {
     const delayMs = isVeryLong ? random.between(0, longestMs) : 0;
     const asks = random.chance(0.3) ? leader : undefined;
     const lateMs = kind === 'long' && random.chance(0.5) ? random.between(0, longestMs) : 0;
-    const job: Job = { id, path, lengthMs, writes, delayMs, lateMs, keeping, leader: asks };
+    const list = random.chance(writes > 0 ? 1 : 0.3) ? listWays[role] : undefined;
+    const readsRegister = writes > 0 && random.chance(0.2);
+    const waits = { lengthMs, delayMs, lateMs, keeping };
+    const job: Job = { id, path, writes, ...waits, leader: asks, list, nextNumber, readsRegister };
     return work(job, hold, record, register);
   }
 
@@ -173,5 +177,7 @@ export class Owner {
     record({ type: 'released', outcome: await hold.release() });
   }
 }
+
+const listWays = { owner: 'append', writer: 'append', reader: 'read', lease: 'compare' } as const;
 
 type Place = Pick<Side, 'path' | 'role' | 'leader'>;

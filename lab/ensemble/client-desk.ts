@@ -1,15 +1,15 @@
-import { authenticate, saslAnswer } from '../../packages/testing/src/authentication.ts';
+import { authenticate, saslAnswer } from '../../packages/testing/src/server/authentication.ts';
 import {
   connectResponse,
   readConnectRequest,
   type ConnectRequest,
-} from '../../packages/testing/src/connect-request.ts';
-import type { Incoming } from '../../packages/testing/src/frame-reader.ts';
-import { JuteWriter } from '../../packages/testing/src/jute.ts';
-import { opcodes, xids } from '../../packages/testing/src/opcodes.ts';
-import { isChange } from '../../packages/testing/src/proposer.ts';
-import type { Change } from '../../packages/testing/src/proposal.ts';
-import { errorNumbers, Refusal } from '../../packages/testing/src/refusal.ts';
+} from '../../packages/testing/src/wire/connect-request.ts';
+import type { Incoming } from '../../packages/testing/src/wire/frame-reader.ts';
+import { JuteWriter } from '../../packages/testing/src/wire/jute.ts';
+import { opcodes, xids } from '../../packages/testing/src/wire/opcodes.ts';
+import { isChange } from '../../packages/testing/src/tree/proposer.ts';
+import type { Change } from '../../packages/testing/src/tree/proposal.ts';
+import { errorNumbers, Refusal } from '../../packages/testing/src/wire/refusal.ts';
 import type { Member } from './member.ts';
 import { MemberConnection, type ConnectionHost, type LocalRequest, type ServerEnd } from './member-connection.ts';
 import type { Entry, Request } from './messages.ts';

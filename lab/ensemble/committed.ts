@@ -1,6 +1,6 @@
-import { Refusal } from '../../packages/testing/src/refusal.ts';
-import type { Transaction } from '../../packages/testing/src/transaction.ts';
-import type { Life, Znode } from '../../packages/testing/src/znode.ts';
+import { Refusal } from '../../packages/testing/src/wire/refusal.ts';
+import type { Transaction } from '../../packages/testing/src/tree/transaction.ts';
+import type { Life, Znode } from '../../packages/testing/src/tree/znode.ts';
 import type { SessionView } from './leader-sessions.ts';
 import type { Member } from './member.ts';
 import type { Entry } from './messages.ts';

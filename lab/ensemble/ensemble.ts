@@ -156,6 +156,14 @@ export class Ensemble implements MemberHost {
     return this.#asLeader((leadership) => leadership.delete(path));
   }
 
+  /**
+   * The leader proposes to write these data, as for an operator. A missing znode is created. Returns false if there is no
+   * leader.
+   */
+  write(path: string, data: Buffer): boolean {
+    return this.#asLeader((leadership) => leadership.write(path, data));
+  }
+
   /** Each member answers so many further requests of the session with THROTTLED_OP, and does not carry them out. */
   throttle(sessionId: bigint, requests: number): void {
     for (const member of this.#members) member.throttle(sessionId, requests);
@@ -212,7 +220,7 @@ export class Ensemble implements MemberHost {
   #link(from: Member, to: Member): void {
     const { clock, delayMs } = this.#settings;
     const at = (time: number, run: () => void) => clock.after(Math.max(0, time - clock.now()), run);
-    from.lanes.set(to.id, new Lane({ now: () => clock.now(), delayMs, at }));
+    from.lanes.set(to.id, new Lane({ now: () => clock.now(), delayMs, at, arrived: () => to.arrived() }));
   }
 
   #updateCuts(member: number): void {

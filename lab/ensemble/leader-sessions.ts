@@ -1,4 +1,4 @@
-import { Refusal } from '../../packages/testing/src/refusal.ts';
+import { Refusal } from '../../packages/testing/src/wire/refusal.ts';
 
 /** The sessions as a leader sees them (Java's SessionTrackerImpl). The leader alone expires sessions. */
 export class LeaderSessions {

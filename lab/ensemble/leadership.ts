@@ -1,6 +1,9 @@
 import type { CancelTimer } from '../../src/support/clock.ts';
-import type { Proposal } from '../../packages/testing/src/proposal.ts';
-import { Proposer } from '../../packages/testing/src/proposer.ts';
+import type { Proposal } from '../../packages/testing/src/tree/proposal.ts';
+import { Proposer } from '../../packages/testing/src/tree/proposer.ts';
+import { opcodes } from '../wire/opcodes.ts';
+import { RecordWriter } from '../wire/record.ts';
+import { openAcl } from '../wire/request.ts';
 import { LeaderSessions } from './leader-sessions.ts';
 import type { Member } from './member.ts';
 import type { Entry, FromFollower, FromLeader, Link, Request } from './messages.ts';
@@ -21,6 +24,7 @@ export class Leadership {
   readonly #proposer: Proposer;
   /** The proposals that are not committed, with one bit for each member that has them in its log. */
   readonly #outstanding: { readonly entry: Entry; acks: number }[] = [];
+  readonly #unprepared: { readonly request: Request; readonly link: Link }[] = [];
   readonly #pendingSyncs: { readonly behind: Entry; readonly request: Request; readonly link: Link }[] = [];
   readonly #cancels = new Map<'turn' | 'expire' | 'reap', CancelTimer>();
   #tick = 0;
@@ -40,7 +44,7 @@ export class Leadership {
     for (const [id, timeoutMs] of member.sessions) this.sessions.open(id, timeoutMs, undefined, settings.clock.now());
     this.#every('turn', settings.tickTimeMs / 2, () => this.#turn(), settings.random() * settings.tickTimeMs);
     this.#every('expire', settings.tickTimeMs, () => this.#expire());
-    this.#every('reap', settings.containerCheckIntervalMs, () => this.#reap());
+    this.#every('reap', settings.containerCheckIntervalMs, () => this.#reap(), settings.clock.now());
   }
 
   get followers(): readonly Member[] {
@@ -66,8 +70,7 @@ export class Leadership {
         this.#acknowledged(message.entry, link.follower);
         return;
       case 'submit':
-        // This does not touch the session: only the answer to a ping does.
-        this.submit(message.request, link);
+        this.#unprepared.push({ request: message.request, link });
         return;
       case 'validate': {
         const { sessionId, timeoutMs } = message;
@@ -78,6 +81,15 @@ export class Leadership {
       case 'end':
         this.#links.splice(this.#links.indexOf(link), 1);
     }
+  }
+
+  /**
+   * Prepares the requests of the followers. They wait in the queue of the PrepRequestProcessor while the LearnerHandler
+   * reads on, and moves the sessions of the ConnectRequests that arrived behind them. This does not touch the sessions:
+   * only the answer to a ping does.
+   */
+  prepare(): void {
+    for (const { request, link } of this.#unprepared.splice(0)) this.submit(request, link);
   }
 
   /** A client connects with a session that exists. Returns false if the session is over. */
@@ -127,6 +139,17 @@ export class Leadership {
     const proposal = this.#proposer.delete(path);
     this.#changes.delete(proposal.zxid, [path]);
     this.#propose(proposal);
+    return true;
+  }
+
+  /** Writes the data of a znode, and creates it if it is missing, as an operator who may do all. */
+  write(path: string, data: Buffer): boolean {
+    const record = new RecordWriter().bytes(path).bytes(data);
+    const isThere = this.#changes.get(path) !== undefined;
+    if (isThere) record.int(-1);
+    else record.vector(openAcl, (item) => record.int(item.permissions).bytes(item.scheme).bytes(item.id)).int(0);
+    const opcode = isThere ? opcodes.setData : opcodes.create;
+    this.#propose(this.#proposer.propose({ sessionId: 0n, identities: [] }, opcode, record.body(), this.#time()));
     return true;
   }
 

@@ -1,6 +1,6 @@
-import { FrameReader, type Incoming } from '../../packages/testing/src/frame-reader.ts';
-import { Identities, type Identity } from '../../packages/testing/src/identity.ts';
-import type { Caller } from '../../packages/testing/src/replica.ts';
+import { FrameReader, type Incoming } from '../../packages/testing/src/wire/frame-reader.ts';
+import { Identities, type Identity } from '../../packages/testing/src/wire/identity.ts';
+import type { Caller } from '../../packages/testing/src/tree/replica.ts';
 import type { Request } from './messages.ts';
 
 /** One client's connection to one member. */

@@ -1,5 +1,5 @@
 import type { CancelTimer } from '../../src/support/clock.ts';
-import { Replica } from '../../packages/testing/src/replica.ts';
+import { Replica } from '../../packages/testing/src/tree/replica.ts';
 import { ClientDesk } from './client-desk.ts';
 import type { Lane } from '../virtual/lane.ts';
 import { Leadership } from './leadership.ts';
@@ -101,6 +101,12 @@ export class Member {
       this.#heardAt = this.#settings.clock.now();
       this.#fromLeader(message);
     }
+    this.flush();
+  }
+
+  /** Called after the messages of one peer that arrive in one go. */
+  arrived(): void {
+    if (this.role.at === 'leading') this.role.leadership.prepare();
     this.flush();
   }
 

@@ -1,7 +1,7 @@
 import type { Leadership } from './leadership.ts';
 import type { Member } from './member.ts';
 import type { MemberConnection } from './member-connection.ts';
-import type { Proposal } from '../../packages/testing/src/proposal.ts';
+import type { Proposal } from '../../packages/testing/src/tree/proposal.ts';
 
 /** A request that its member forwards to the leader. Its client waits for the answer in the connection's queue. */
 export interface Request {

@@ -1,6 +1,6 @@
-import type { DataTree } from '../../packages/testing/src/data-tree.ts';
-import type { DecidedState } from '../../packages/testing/src/proposer.ts';
-import type { ZnodeView } from '../../packages/testing/src/znode.ts';
+import type { DataTree } from '../../packages/testing/src/tree/data-tree.ts';
+import type { DecidedState } from '../../packages/testing/src/tree/proposer.ts';
+import type { ZnodeView } from '../../packages/testing/src/tree/znode.ts';
 
 /**
  * The znodes as they will be when all proposals of a leader are applied. Java's PrepRequestProcessor calls these

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/support/clock.ts';
-import type { ProposerOptions } from '../../packages/testing/src/proposer.ts';
+import type { ProposerOptions } from '../../packages/testing/src/tree/proposer.ts';
 
 /** The options of an ensemble, with their defaults, and what follows from them. */
 export interface Settings extends ProposerOptions {

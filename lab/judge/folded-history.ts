@@ -1,4 +1,4 @@
-import type { CallKind, EndEvent, HistoryEvent, Role, RunEvent } from './history.ts';
+import type { CallKind, EndEvent, HistoryEvent, ListPart, Role, RunEvent } from './history.ts';
 
 /** The events of a history, folded into acquires, processes and faults. */
 export interface History {
@@ -43,6 +43,9 @@ export interface Acquire {
   readonly observations: Observation[];
   /** The numbers of its transactions that were done. */
   readonly guarded: bigint[];
+  /** The values of the register that it read. */
+  readonly reads: { readonly from: number; readonly to: number; readonly value: string }[];
+  readonly lists: ListUse[];
   /** The leaders that it was shown while its own hold was valid. */
   readonly shown: { readonly t: number; readonly leader: string }[];
   lost: { readonly t: number; readonly reason: string } | undefined;
@@ -51,6 +54,15 @@ export interface Acquire {
 }
 
 export type Granted = Acquire & { readonly granted: NonNullable<Acquire['granted']> };
+
+/** A look at the list of a path, and the number that was appended by what was read. */
+export interface ListUse extends ListPart {
+  readonly from: number;
+  readonly readAt: number;
+  readonly append: { readonly number: number; readonly part: number } | undefined;
+  /** Undefined if the process died, or if nothing was appended. */
+  appended: { readonly t: number; readonly outcome: 'ok' | 'fail' | 'info' } | undefined;
+}
 
 export interface Observation {
   readonly t: number;
@@ -163,6 +175,8 @@ export function fold(events: readonly HistoryEvent[]): History {
           refused: undefined,
           observations: [],
           guarded: [],
+          reads: [],
+          lists: [],
           shown: [],
           lost: undefined,
           releasingAt: undefined,
@@ -238,6 +252,21 @@ function follow(acquire: Acquire, event: FollowUp, writes: Map<string, Write>): 
     case 'guarded':
       acquire.guarded.push(BigInt(event.zxid));
       return;
+    case 'read':
+      acquire.reads.push({ from: t, to: event.answeredAt, value: event.value });
+      return;
+    case 'list': {
+      const { answeredAt: readAt, part, numbers, append, to = part } = event;
+      const added = append === undefined ? undefined : { number: append, part: to };
+      acquire.lists.push({ from: t, readAt, part, numbers, append: added, appended: undefined });
+      return;
+    }
+    case 'appended': {
+      const use = acquire.lists.find(({ append }) => append?.number === event.append);
+      if (use === undefined) throw new Error(`Expected to know the append before ${JSON.stringify(event)}`);
+      use.appended = { t, outcome: event.outcome };
+      return;
+    }
     case 'leader':
       if (event.valid) acquire.shown.push({ t, leader: event.shown });
       return;

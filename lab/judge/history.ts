@@ -77,6 +77,15 @@ export type OwnerEvent =
   | { readonly type: 'write'; readonly write: string; readonly valid: boolean }
   /** The register answered. `valid` is `isValid` right after. */
   | { readonly type: 'written'; readonly write: string; readonly accepted: boolean; readonly valid: boolean }
+  /** It read the register of the path, and got the write that the register accepted last. `t` is before the request. */
+  | { readonly type: 'read'; readonly value: string; readonly answeredAt: number }
+  /**
+   * It read the list of the path while it held the lock, `t` being the time before. With `append`: it now commits a
+   * transaction that adds this number to the part `to`; `appended` tells with which outcome.
+   */
+  | ({ readonly type: 'list'; readonly answeredAt: number; readonly append?: number; readonly to?: number } & ListPart)
+  /** `info`: nobody knows. */
+  | { readonly type: 'appended'; readonly append: number; readonly outcome: 'ok' | 'fail' | 'info' }
   /** A transaction of the hold was done: its number. */
   | { readonly type: 'guarded'; readonly zxid: string }
   /** The job asked who leads, and got the znode of the leader, or an empty text. `valid` is `isValid` right after the answer. */
@@ -86,6 +95,12 @@ export type OwnerEvent =
   | { readonly type: 'released'; readonly outcome: 'released' | 'lost' };
 
 export type CallKind = 'plain' | 'long' | 'timed' | 'aborted' | 'try' | 're-entrant' | 'downgrade' | 'handler' | 'many';
+
+/** A list of numbers in the data of a znode. A full part is left, and the next begins empty. */
+export interface ListPart {
+  readonly part: number;
+  readonly numbers: readonly number[];
+}
 
 export type ClientEvent =
   | ({ readonly client: string; readonly id: string } & OwnerEvent)
@@ -136,6 +151,8 @@ export interface EndEvent {
   readonly watches: number;
   /** Milliseconds after the last client left. Absent for a path that was never empty. */
   readonly emptyAfterMs: Readonly<Record<string, number>>;
+  /** The list of each path, read after all that was answered before. */
+  readonly lists?: Readonly<Record<string, ListPart>>;
 }
 
 export function now(): number {

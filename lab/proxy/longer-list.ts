@@ -1,4 +1,4 @@
-import { Reader, Writer } from '../../src/zookeeper/wire.ts';
+import { Reader, Writer } from '../../src/zookeeper/wire/wire.ts';
 import type { Frame } from './zk-proxy.ts';
 
 /** The answer to a list of children, with `count` more names in front of its own. */

@@ -1,5 +1,5 @@
 import { LockClient } from '../../src/client/lock-client.ts';
-import { systemNetwork } from '../../src/zookeeper/network.ts';
+import { systemNetwork } from '../../src/zookeeper/network/network.ts';
 import { isOverTls } from './tls-front.ts';
 import { clientTls } from './tls-keys.ts';
 

@@ -1,7 +1,7 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { seedChance } from './chance.ts';
+import { virtualChance, type VirtualChance } from './chance.ts';
 import { abortAfter, virtualDate, wallClock } from './clocks.ts';
 import { virtualTimers } from './timers.ts';
 import { tlsIn } from './tls.ts';
@@ -17,15 +17,22 @@ export interface VirtualMachine {
   readonly network: VirtualNetwork;
 }
 
+/** The machine of a process of tests. */
+export interface MachineOfTests extends VirtualMachine {
+  readonly chance: VirtualChance;
+}
+
 /**
  * Puts this process on virtual time and into a virtual network: Node's timers, clocks, `node:net`, `node:tls` and
  * `dns.lookup` are replaced, for every module that is loaded from now on. It cannot be undone.
  *
- * All randomness is the same in every run. TEST_SEED chooses another one, and lets each message take its own time.
+ * All randomness of a test is the same in every run. TEST_SEED chooses another one, and lets each message take its own
+ * time.
  */
-export function enterVirtualMachine(): VirtualMachine {
+export function enterVirtualMachine(): MachineOfTests {
   const time = new VirtualTime();
-  const network = new VirtualNetwork(time, seedChance(process.env['TEST_SEED']));
+  const chance = virtualChance(process.env['TEST_SEED']);
+  const network = new VirtualNetwork(time, chance.delay);
   const timers = virtualTimers(time);
   const wall = wallClock(time);
   Object.assign(globalThis, timers.globals, { Date: virtualDate(wall) });
@@ -45,7 +52,7 @@ export function enterVirtualMachine(): VirtualMachine {
   Object.assign(tls, tlsIn(tls, net, time));
   Object.assign(require('node:dns') as object, { lookup: lookupIn(time) });
   syncBuiltinESMExports();
-  return { time, network };
+  return { time, network, chance };
 }
 
 function netOf(network: VirtualNetwork) {

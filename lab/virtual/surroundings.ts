@@ -1,7 +1,7 @@
 import type { Surroundings } from '../../src/client/surroundings.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import { inNoContext } from '../../src/support/no-context.ts';
-import type { Host } from '../../src/zookeeper/connect-string.ts';
+import type { Host } from '../../src/zookeeper/wire/connect-string.ts';
 import type { Random } from '../random.ts';
 import { phases } from './agenda.ts';
 import type { VirtualMachine } from './bridge.ts';

@@ -100,6 +100,7 @@ function keyOf(address: string, port: number): string {
   return `${address} ${port}`;
 }
 
-const usualMs = 0.1;
+/** The time of a message, in milliseconds, where nothing draws it. */
+export const usualMs = 0.1;
 const firstPort = 40_000;
 const highestPort = 65_535;

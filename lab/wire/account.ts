@@ -9,7 +9,7 @@ import {
   remove,
   sync,
   type Operation,
-} from '../../src/zookeeper/operations.ts';
+} from '../../src/zookeeper/wire/operations.ts';
 
 /**
  * A ZooKeeper client with its own credentials or with none: a lock client, and the requests that it may try on any

@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events';
 import { systemClock } from '../../src/support/clock.ts';
-import { systemNetwork, type Link, type Network } from '../../src/zookeeper/network.ts';
-import { Connection } from '../../src/zookeeper/connection.ts';
-import type { ConnectionListener, UnansweredAttempt } from '../../src/zookeeper/connection-listener.ts';
-import type { ConnectionOptions } from '../../src/zookeeper/connection-options.ts';
-import type { Operation, WatchEventType } from '../../src/zookeeper/operations.ts';
-import type { Reply } from '../../src/zookeeper/replies.ts';
+import { systemNetwork, type Link, type Network } from '../../src/zookeeper/network/network.ts';
+import { Connection } from '../../src/zookeeper/connection/connection.ts';
+import type { ConnectionListener, UnansweredAttempt } from '../../src/zookeeper/connection/connection-listener.ts';
+import type { ConnectionOptions } from '../../src/zookeeper/connection/connection-options.ts';
+import type { Operation, WatchEventType } from '../../src/zookeeper/wire/operations.ts';
+import type { Reply } from '../../src/zookeeper/wire/replies.ts';
 
 export type ProbeOptions = Partial<Omit<ConnectionOptions, 'hosts'>> & { readonly attemptMs?: number };
 
@@ -49,8 +49,7 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
     };
     this.connection = new Connection(
       {
-        hosts,
-        chroot: '',
+        servers: { hosts, chroot: '' },
         sessionTimeoutMs: 4_000,
         auth: [],
         clock: systemClock,

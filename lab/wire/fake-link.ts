@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Link } from '../../src/zookeeper/network.ts';
+import type { Link } from '../../src/zookeeper/network/network.ts';
 
 /** A connection whose bytes come from the test. */
 export class FakeLink extends EventEmitter implements Link {

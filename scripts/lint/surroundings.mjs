@@ -4,7 +4,12 @@
  */
 export const usesSurroundings = {
   files: ['src/**/*.ts', 'packages/zklock/src/board/**/*.ts'],
-  ignores: ['src/support/clock.ts', 'src/support/chance.ts', 'src/zookeeper/network.ts', 'src/zookeeper/lookup.ts'],
+  ignores: [
+    'src/support/clock.ts',
+    'src/support/chance.ts',
+    'src/zookeeper/network/network.ts',
+    'src/zookeeper/network/lookup.ts',
+  ],
   rules: {
     'no-restricted-globals': [
       'error',
@@ -35,17 +40,17 @@ export const usesSurroundings = {
       },
       {
         selector: 'ImportDeclaration[source.value=/^(node:)?(dns|dgram|http|https|http2)\\b/]',
-        message: 'Use the network of the client: src/zookeeper/network.ts',
+        message: 'Use the network of the client: src/zookeeper/network/network.ts',
       },
       {
         selector:
           'ImportDeclaration[source.value=/^(node:)?tls$/] > :not(ImportSpecifier[imported.name=/^(createSecureContext|ConnectionOptions)$/], Literal)',
-        message: 'Use the network of the client: src/zookeeper/network.ts',
+        message: 'Use the network of the client: src/zookeeper/network/network.ts',
       },
       {
         selector:
           'ImportDeclaration[source.value=/^(node:)?net$/] > :not(ImportSpecifier[imported.name=/^isIP/], Literal)',
-        message: 'Use the network of the client: src/zookeeper/network.ts',
+        message: 'Use the network of the client: src/zookeeper/network/network.ts',
       },
       {
         selector:

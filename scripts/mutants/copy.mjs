@@ -1,8 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { root } from '../bootstrap.mjs';
-import { replacePassage } from './passage.mjs';
+import { passages, replacePassage } from './passage.mjs';
 
 /** A copy of the working tree, including uncommitted changes, in which one mutation at a time can be made. */
 export class Copy {
@@ -28,6 +38,34 @@ export class Copy {
     writeFileSync(path, replacePassage(text, find, replace));
     return () => writeFileSync(path, text);
   }
+}
+
+/**
+ * A copy with all edits of a build. Undefined, with the reason on the screen, if the code of an edit is not there exactly
+ * once, or if the copy does not compile: it would break every run, which proves nothing.
+ */
+export function brokenCopy({ name, edits }, parent) {
+  const stale = edits.filter(({ file, find }) => passages(readFileSync(join(root, file), 'utf8'), find).length !== 1);
+  if (stale.length > 0) {
+    console.log(`STALE: ${name}: ${stale.map(({ file }) => file).join(', ')}`);
+    return undefined;
+  }
+  const copy = new Copy(parent);
+  for (const edit of edits) copy.mutate(edit);
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const options = ['--noEmit', '--noUnusedLocals', 'false', '--noUnusedParameters', 'false', '--project', copy.folder];
+  const { status, stdout } = spawnSync(process.execPath, [compiler, ...options], { encoding: 'utf8' });
+  if (status === 0) return copy;
+  console.log(`DOES NOT COMPILE: ${name}\n${stdout}`);
+  return undefined;
+}
+
+/** A folder that is deleted when this process ends. */
+export function temporaryFolder(name) {
+  const folder = mkdtempSync(join(tmpdir(), `${name}-`));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+  return folder;
 }
 
 function filesOfTree() {

@@ -34,6 +34,16 @@ export class GuardedWrites {
     return write;
   }
 
+  /** A client sends a transaction. The hold of a write has not been released before. */
+  sent(body: Buffer): void {
+    const at = body.indexOf(folder);
+    if (at < 0) return;
+    const [prefix = ''] = /^\/written-\d+-/.exec(body.toString('latin1', at, at + longestPrefix)) ?? [];
+    const write = this.#writes.get(prefix);
+    const released = write?.claims.find(({ isReleased }) => isReleased);
+    if (write && released) this.#tell(write, `is sent after the release of ${nameOf(released)}`);
+  }
+
   /** The servers have committed the creation of this znode. */
   created(path: string): void {
     if (!path.startsWith(folder)) return;
@@ -63,6 +73,8 @@ export class GuardedWrites {
     const isRefused = error instanceof RequestFailedError;
     if (!isRefused && !(error instanceof LockLostError) && !(error instanceof NotOwnedError)) return false;
     write.outcome = 'not done';
+    if (error instanceof LockLostError && !write.claims.some(({ isTold, isReleased }) => isTold || isReleased))
+      this.#tell(write, 'was refused because its lock is lost, and its hold was not told');
     if (write.created.length > 0) this.#tell(write, `was done, although its commit said ${error.code}`);
     if (isRefused && (!write.fails || error.operation?.name !== 'check'))
       this.#tell(write, `was refused because of ${error.operation?.name ?? 'its guard'}: ${error.message}`);
@@ -107,3 +119,4 @@ export function operationsOf(
 /** The root exists always, so nothing but the guard keeps a write out. */
 const folder = '/written-';
 const sequenceDigits = 10;
+const longestPrefix = 40;

@@ -1,7 +1,7 @@
 import { errorText } from '../support/error-text.js';
-import { sessionName, type Session } from '../zookeeper/session.js';
-import type { ConnectionState } from './connection-state.js';
-import type { Silence } from './outage-log.js';
+import { sessionName, type Session } from '../zookeeper/session/session.js';
+import type { ConnectionState } from './report/connection-state.js';
+import type { Silence } from './report/outage-log.js';
 
 /**
  * The knowledge of a client about itself, without a request to a server; see {@link LockClient.health}. It is plain data,

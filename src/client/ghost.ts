@@ -1,6 +1,6 @@
 import type { CancelTimer } from '../support/clock.js';
-import type { Session } from '../zookeeper/session.js';
-import type { SessionIdentity } from '../zookeeper/wire-session.js';
+import type { Session } from '../zookeeper/session/session.js';
+import type { SessionIdentity } from '../zookeeper/wire/wire-session.js';
 import type { SessionSource } from './session-source.js';
 import { reached } from '../support/reached.js';
 

@@ -2,14 +2,21 @@ import { throwIfAborted } from '../support/abort-signal.js';
 import { markCopy, refuseOtherCopy } from '../support/package-copy.js';
 import { showByJson } from '../support/shown.js';
 import { expected, expectDuration, expectOptions } from '../support/validate.js';
-import { describeHosts, parseConnectString, type ConnectString } from '../zookeeper/connect-string.js';
-import { sessionName, type Session } from '../zookeeper/session.js';
+import { describeHosts } from '../zookeeper/wire/connect-string.js';
+import { sessionName, type Session } from '../zookeeper/session/session.js';
 import { clientHealth, type ClientHealth } from './client-health.js';
-import { checkClientOptions, type CheckedClientOptions, type LockClientOptions } from './client-options.js';
-import { ClientReport, type LockClientEvents } from './client-report.js';
-import type { ConnectionState } from './connection-state.js';
-import { firstConnection } from './first-connection.js';
+import {
+  checkClientOptions,
+  type CheckedClientOptions,
+  type ConnectStringSource,
+  type LazyClientOptions,
+  type LockClientOptions,
+} from './options/client-options.js';
+import { ClientReport, type LockClientEvents } from './report/client-report.js';
+import type { ConnectionState } from './report/connection-state.js';
+import { FirstConnection } from './first-connection.js';
 import { LockHost } from './lock-host.js';
+import { ServerList } from './options/server-list.js';
 import { SessionKeeper } from './session-keeper.js';
 import { SessionSource } from './session-source.js';
 import { systemSurroundings, type Surroundings } from './surroundings.js';
@@ -27,6 +34,7 @@ export class LockClient implements AsyncDisposable {
   readonly #source: SessionSource;
   readonly #report: ClientReport;
   readonly #sessions: SessionKeeper;
+  readonly #first: FirstConnection;
   #closing: Promise<void> | undefined;
   /** @internal The parts that its locks use. */
   readonly host: LockHost;
@@ -34,17 +42,21 @@ export class LockClient implements AsyncDisposable {
   /**
    * Resolves with a connected client.
    *
-   * @param connectString `host:port,host:port/chroot`. The default port is 2181. IPv6 addresses need brackets
+   * @param connectString `host:port,host:port/chroot`. The default port is 2181. IPv6 addresses need brackets. Or a function
+   * that returns it, or a promise of it: the client calls it again after a whole round of failures, and while an outage
+   * lasts, so the servers may move. The chroot may not change
    * @throws TypeError or RangeError for a bad connect string or option
    * @throws ConnectionTimeoutError if no server answers within `connectionTimeoutMs`
    * @throws AuthFailedError if the servers refuse the credentials, or the account of `sasl`, or without a Kerberos ticket
    * @throws RequestFailedError if every server says that it does not know a request that each lock needs
    * @throws TlsError if TLS with every server fails for a reason that a further attempt would not change
    * @throws the reason of `signal` if it aborts first
+   * @throws what the function `connectString` throws at its first call
    * @example
    * await using client = await LockClient.connect('127.0.0.1:2181');
+   * const moving = await LockClient.connect(async () => (await readFile('/etc/zookeeper/servers', 'utf8')).trim());
    */
-  static connect(connectString: string, options?: LockClientOptions): Promise<LockClient> {
+  static connect(connectString: ConnectStringSource, options?: LockClientOptions): Promise<LockClient> {
     return LockClient.connectIn(systemSurroundings, connectString, options);
   }
 
@@ -55,16 +67,17 @@ export class LockClient implements AsyncDisposable {
    */
   static async connectIn(
     surroundings: Surroundings,
-    connectString: string,
+    connectString: ConnectStringSource,
     options?: LockClientOptions,
     isSlow: (message: string) => void = () => undefined,
   ): Promise<LockClient> {
-    const target = parseConnectString(connectString);
+    const servers = new ServerList(connectString, surroundings.clock);
     const checked = checkClientOptions(options);
     throwIfAborted(checked.signal);
-    const client = new LockClient(target, checked, surroundings, fromConnect);
+    servers.ask();
+    const client = new LockClient(servers, checked, surroundings, fromConnect);
     try {
-      await firstConnection(client.#sessions, client.#source, (message, error) => {
+      await client.#first.wait((message, error) => {
         checked.log.warn(message, error === undefined ? {} : { err: error });
         isSlow(message);
       });
@@ -76,8 +89,35 @@ export class LockClient implements AsyncDisposable {
     return client;
   }
 
+  /**
+   * Returns a client at once, and connects in the background until a server answers. An acquire waits for the first
+   * connection within its own `timeoutMs`. If no server answers for some seconds, the log and a `background` event of type
+   * `warning` say so once. `state` is `suspended` until the first connection.
+   *
+   * An error after which `connect` would reject at once, such as an AuthFailedError, rejects the acquires that wait for the
+   * first connection. The client goes on all the same.
+   *
+   * @param connectString as for {@link LockClient.connect}
+   * @throws TypeError or RangeError for a bad connect string or option
+   * @throws what the function `connectString` throws, unless it returns a promise
+   * @example
+   * export const client = LockClient.create('zk1:2181,zk2:2181,zk3:2181/app');
+   * await client.withLock('/locks/report', (hold) => work(hold), { timeoutMs: 10_000 });
+   */
+  static create(connectString: ConnectStringSource, options?: LazyClientOptions): LockClient {
+    const surroundings = systemSurroundings;
+    const servers = new ServerList(connectString, surroundings.clock);
+    const checked = checkClientOptions(options, true);
+    servers.ask();
+    if (servers.failure) throw servers.failure.error;
+    const client = new LockClient(servers, checked, surroundings, fromConnect);
+    client.#sessions.failWith(() => client.#first.definiteError());
+    client.#first.watch((message) => client.#report.warn(message, undefined));
+    return client;
+  }
+
   private constructor(
-    target: ConnectString,
+    servers: ServerList,
     options: CheckedClientOptions,
     surroundings: Surroundings,
     caller: typeof fromConnect,
@@ -85,11 +125,18 @@ export class LockClient implements AsyncDisposable {
     // In JavaScript, a private constructor can be called.
     if ((caller as unknown) !== fromConnect)
       throw new TypeError(
-        "LockClient cannot be constructed: use `await LockClient.connect('host:2181', options)`, which resolves with a connected client",
+        "LockClient cannot be constructed: use `await LockClient.connect('host:2181', options)`, which resolves with a connected client, or LockClient.create",
       );
-    this.#report = new ClientReport(target, options, surroundings.clock);
-    this.#source = new SessionSource(target, options, surroundings, this.#report);
-    this.#sessions = new SessionKeeper(this.#source, this.#report);
+    const report = new ClientReport(servers, options, surroundings.clock);
+    servers.listener = {
+      // Otherwise `connect` rejects with the error.
+      failed: (message, error) => (servers.isKnown || options.isLazy) && report.warn(message, error),
+      changed: (message) => report.moved(message),
+    };
+    this.#report = report;
+    this.#source = new SessionSource(servers, options, surroundings, report);
+    this.#sessions = new SessionKeeper(this.#source, report);
+    this.#first = new FirstConnection(this.#sessions, this.#source);
     this.host = new LockHost(this.#source, this.#sessions, this.#report);
   }
 
@@ -195,7 +242,7 @@ export class LockClient implements AsyncDisposable {
 
   /** The form for `console.log` and `JSON.stringify`: the servers, the state and the session. No credentials. */
   toJSON(): object {
-    const { hosts, chroot } = this.#source.target;
+    const { hosts, chroot } = this.#source.servers;
     const { id } = this.#sessions.current;
     return {
       hosts: describeHosts({ hosts }),
@@ -217,6 +264,7 @@ export class LockClient implements AsyncDisposable {
     await Promise.resolve();
     for (const each of [...this.host.deadlines]) each.closing();
     await this.#sessions.close(timeoutMs);
+    this.#source.servers.close();
     this.#report.closed();
   }
 }

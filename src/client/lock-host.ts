@@ -3,11 +3,11 @@ import type { Clock } from '../support/clock.js';
 import { Companions } from '../support/companions.js';
 import type { Caller, Deadline } from '../support/deadline.js';
 import { markCopy } from '../support/package-copy.js';
-import { addressOf } from '../zookeeper/connect-string.js';
-import { Parents } from '../zookeeper/parents.js';
-import { ClientClosedError } from './client-errors.js';
-import type { CheckedClientOptions } from './client-options.js';
-import type { ClientReport } from './client-report.js';
+import { Parents } from '../zookeeper/session/parents.js';
+import { ClientClosedError } from './report/client-errors.js';
+import type { CheckedClientOptions } from './options/client-options.js';
+import type { ClientReport } from './report/client-report.js';
+import type { ServerList } from './options/server-list.js';
 import type { SessionKeeper } from './session-keeper.js';
 import type { SessionSource } from './session-source.js';
 
@@ -18,21 +18,25 @@ export class LockHost implements Caller {
   readonly chance: Chance;
   readonly sessions: SessionKeeper;
   readonly report: ClientReport;
-  /** The same text for every client with the same hosts and chroot, whatever the order of the hosts. */
-  readonly address: string;
+  readonly #servers: ServerList;
   readonly parents: Parents;
   readonly deadlines = new Set<Deadline>();
   /** The objects that locks keep for this client. */
   readonly companions = new Companions<LockHost>(this);
 
-  constructor({ target, options, clock, chance }: SessionSource, sessions: SessionKeeper, report: ClientReport) {
+  constructor({ servers, options, clock, chance }: SessionSource, sessions: SessionKeeper, report: ClientReport) {
     this.options = options;
     this.clock = clock;
     this.chance = chance;
     this.sessions = sessions;
     this.report = report;
-    this.address = addressOf(target);
-    this.parents = new Parents(target.chroot);
+    this.#servers = servers;
+    this.parents = new Parents(servers);
+  }
+
+  /** The same text for every client with the same hosts and chroot at first, whatever the order of the hosts. */
+  get address(): string {
+    return this.#servers.address;
   }
 
   get isClosing(): boolean {

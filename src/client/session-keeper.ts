@@ -2,14 +2,14 @@ import type { CancelTimer } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
 import { Listeners } from '../support/listeners.js';
 import { inNoContext } from '../support/no-context.js';
-import { roundDelayMs } from '../zookeeper/host-history.js';
-import { livesOn } from '../zookeeper/life.js';
-import { SaslRefusal } from '../zookeeper/sasl-handshake.js';
-import type { SessionEnd, SessionOwner } from '../zookeeper/session-owner.js';
-import type { Session } from '../zookeeper/session.js';
-import { untilAnswered, type Question } from '../zookeeper/until-answered.js';
-import type { ClientReport } from './client-report.js';
-import { saslRefusal } from './client-errors.js';
+import { roundDelayMs } from '../zookeeper/connection/host-history.js';
+import { livesOn } from '../zookeeper/session/life.js';
+import { SaslRefusal } from '../zookeeper/wire/sasl-handshake.js';
+import type { SessionEnd, SessionOwner } from '../zookeeper/session/session-owner.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { untilAnswered, type Question } from '../zookeeper/session/until-answered.js';
+import type { ClientReport } from './report/client-report.js';
+import { saslRefusal } from './report/client-errors.js';
 import { Ghost, type ServerHealth } from './ghost.js';
 import type { SessionSource } from './session-source.js';
 import { Successor } from './successor.js';
@@ -30,6 +30,9 @@ export class SessionKeeper {
   readonly #owner: SessionOwner<Session>;
   #current: Session;
   #unproven = 0;
+  /** A server has answered a request. */
+  #wasServed = false;
+  #hopeless: () => Error | undefined = () => undefined;
   #cancelNext: CancelTimer = () => undefined;
   #phase: 'open' | 'closing' | 'closed' = 'open';
 
@@ -65,7 +68,15 @@ export class SessionKeeper {
   async whenConnected(deadline: Deadline): Promise<Session> {
     deadline.check();
     if (this.#current.isConnected) return this.#current;
-    return deadline.wait((wake) => this.onChange(() => this.#current.isConnected && wake(this.#current)));
+    return deadline.wait((wake, fail) => {
+      const look = (): void => {
+        const error = this.#wasServed ? undefined : this.#hopeless();
+        if (this.#current.isConnected) wake(this.#current);
+        else if (error) fail(error);
+      };
+      look();
+      return this.onChange(look);
+    });
   }
 
   /**
@@ -79,6 +90,14 @@ export class SessionKeeper {
       () => untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline)),
       ignore,
     );
+  }
+
+  /**
+   * While no server has answered a request, a call that waits for a session fails with this error, if there is one. The
+   * client goes on all the same.
+   */
+  failWith(hopeless: () => Error | undefined): void {
+    this.#hopeless = hopeless;
   }
 
   /** From now on, no session follows another. */
@@ -118,7 +137,10 @@ export class SessionKeeper {
     const report = this.#report;
     return {
       connected: (session) => this.#connected(session),
-      answered: (session) => report.answered(session),
+      answered: (session) => {
+        this.#wasServed = true;
+        report.answered(session);
+      },
       suspended: (session) => report.suspended(session),
       overdue: (session) => report.overdue(session),
       unanswered: (session) => {
@@ -144,7 +166,7 @@ export class SessionKeeper {
     if (livesOn.has(why) && this.isClosing) reached('a session lost while its client closes');
     if (livesOn.has(why)) this.#lost.add(session);
     this.#report.ended(session, why);
-    if (this.isClosing || why === 'closed' || (why === 'auth-failed' && !this.#report.wasConnected)) return;
+    if (this.isClosing || why === 'closed' || this.#isFinal(why)) return;
     this.#successor.answered();
     this.#report.lost(session, why, lost);
     if (why === 'replaced') return;
@@ -154,9 +176,16 @@ export class SessionKeeper {
     const { clock, chance } = this.#source;
     const delayMs = (isRefused ? refusedDelayMs : roundDelayMs)(this.#unproven, chance.random());
     this.#cancelNext = clock.after(delayMs, () => {
+      // Each new session begins a round anew, so none ends one.
+      if (why === 'auth-failed') this.#source.servers.ask();
       this.#current = this.#open();
       this.#changes.tell();
     });
+  }
+
+  /** `LockClient.connect` rejects, and closes the client. */
+  #isFinal(why: SessionEnd): boolean {
+    return why === 'auth-failed' && !this.#report.wasConnected && !this.#source.options.isLazy;
   }
 
   /** The servers have older data: they will never know the old session, and have accepted the new one. */

@@ -1,20 +1,19 @@
 import type { Chance } from '../support/chance.js';
 import type { Clock } from '../support/clock.js';
-import { shuffled } from '../support/shuffled.js';
-import type { ConnectString } from '../zookeeper/connect-string.js';
-import type { Network } from '../zookeeper/network.js';
-import { ServerTraits } from '../zookeeper/server-traits.js';
-import type { SessionOwner } from '../zookeeper/session-owner.js';
-import { Session } from '../zookeeper/session.js';
-import type { SessionOptions } from '../zookeeper/session-shell.js';
-import type { CheckedClientOptions } from './client-options.js';
-import type { ClientReport } from './client-report.js';
-import { saslSource } from './sasl-options.js';
+import type { Network } from '../zookeeper/network/network.js';
+import { ServerTraits } from '../zookeeper/connection/server-traits.js';
+import type { SessionOwner } from '../zookeeper/session/session-owner.js';
+import { Session } from '../zookeeper/session/session.js';
+import type { SessionOptions } from '../zookeeper/session/session-shell.js';
+import type { CheckedClientOptions } from './options/client-options.js';
+import type { ClientReport } from './report/client-report.js';
+import { saslSource } from './options/sasl-options.js';
+import type { ServerList } from './options/server-list.js';
 import type { Surroundings } from './surroundings.js';
 
 /** Opens sessions with the servers of one client, by its account. */
 export class SessionSource {
-  readonly target: ConnectString;
+  readonly servers: ServerList;
   readonly options: CheckedClientOptions;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -23,12 +22,12 @@ export class SessionSource {
   readonly #traits: ServerTraits;
 
   constructor(
-    target: ConnectString,
+    servers: ServerList,
     options: CheckedClientOptions,
     { clock, chance, network }: Surroundings,
     report: ClientReport,
   ) {
-    this.target = target;
+    this.servers = servers;
     this.options = options;
     this.clock = clock;
     this.chance = chance;
@@ -39,13 +38,11 @@ export class SessionSource {
 
   /** Errors that `owner` does not hear of are reported as warnings. */
   open(owner: SessionOwner<Session>, how: Opening = {}): Session {
-    const { target, options, clock, chance } = this;
+    const { servers, options, clock, chance } = this;
     const { random, uuid } = chance;
     return new Session(
       {
-        // If all clients tried the servers in the same order, all would connect to the first one.
-        hosts: shuffled(target.hosts, random),
-        chroot: target.chroot,
+        servers,
         sessionTimeoutMs: options.sessionTimeoutMs,
         auth: options.auth,
         tls: options.tls,

@@ -1,4 +1,4 @@
-import type { Session } from '../zookeeper/session.js';
+import type { Session } from '../zookeeper/session/session.js';
 import type { SessionSource } from './session-source.js';
 import { reached } from '../support/reached.js';
 

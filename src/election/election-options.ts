@@ -1,8 +1,7 @@
-import { hostName } from '../internals/local-address.js';
+import { hostName, markIn } from '../internals/znode/znode-data.js';
 import { latchDriver } from '../driver/latch-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { markIn } from '../internals/mark.js';
 import { checkAcquireOptions, copyOfData, type AcquireOptions } from '../mutex/acquire-options.js';
 import { checkedMutexOptions, type CheckedMutexOptions } from '../mutex/mutex-options.js';
 import { expected, expectOneOf, expectOptions } from '../support/validate.js';

@@ -5,16 +5,17 @@ import { OrderedQueue } from '../internals/ordered-queue.js';
 import type { AskOptions } from '../mutex/ask.js';
 import { ask } from '../mutex/ask.js';
 import type { Hold } from '../mutex/hold.js';
-import { holdEvents, type LockObjectEvents } from '../mutex/hold-events.js';
+import { holdEvents, type LockObjectEvents } from '../mutex/report/hold-events.js';
 import { currentContext, innermostContext, LockContext } from '../mutex/lock-context.js';
-import { MutexAcquirer, type RevocationListener } from '../mutex/mutex-acquirer.js';
+import type { RevocationListener } from '../mutex/report/lock-reporter.js';
+import { MutexAcquirer } from '../mutex/mutex-acquirer.js';
 import { isAbortedBy, untilReleased, withHold } from '../mutex/with-hold.js';
-import { abortHubs } from '../support/abort-hubs.js';
+import { abortHubs } from '../support/abort-signal.js';
 import { Events } from '../support/events.js';
 import { abort } from '../support/no-context.js';
 import { showByJson } from '../support/shown.js';
 import { expectFunction, expectOptions, expectSignal, expectThis } from '../support/validate.js';
-import { lockPath } from '../zookeeper/path.js';
+import { lockPath } from '../zookeeper/wire/path.js';
 import { candidate, type Candidate } from './candidate.js';
 import {
   checkCampaignOptions,
@@ -189,7 +190,7 @@ export class LeaderElection {
 
   /**
    * Lets other clients ask the leader to resign, by `revoke` or Java's Revoker, as {@link
-   * InterProcessMutex.makeRevocable} does. The znodes keep the id of the candidate as their data.
+   * InterProcessMutex.makeRevocable} does. The request overwrites the id of the candidate with a mark.
    *
    * @throws TypeError if `listener` is not a function
    * @example

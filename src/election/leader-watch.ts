@@ -4,8 +4,8 @@ import { readParticipant, type Participant } from '../internals/participants.js'
 import type { OrderedQueue } from '../internals/ordered-queue.js';
 import { refused } from '../internals/refusal.js';
 import type { Deadline } from '../support/deadline.js';
-import { join } from '../zookeeper/path.js';
-import type { Session } from '../zookeeper/session.js';
+import { join } from '../zookeeper/wire/path.js';
+import type { Session } from '../zookeeper/session/session.js';
 
 /**
  * Reads the leader of an election, and learns when there may be another one. While there is a leader, it watches only
@@ -44,7 +44,7 @@ export class LeaderWatch {
       }
       // Watched before its data are read: a leader that leaves after this has left an event.
       if ((await this.#watch.watch(session, join(this.#path, holder), 'data')) === undefined) continue;
-      const leader = await readParticipant(this.#host, session, this.#path, holder, this.#kind.describe(holder));
+      const leader = await readParticipant(session, this.#path, holder, this.#kind.describe(holder));
       if (leader) return leader;
     }
   }

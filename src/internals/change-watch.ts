@@ -1,8 +1,8 @@
 import type { SessionKeeper } from '../client/session-keeper.js';
 import type { Clock } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
-import type { Session } from '../zookeeper/session.js';
-import { watchKindOf, type Watched } from '../zookeeper/watches.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { watchKindOf, type Watched } from '../zookeeper/session/watches.js';
 
 /** Reads znodes again and again, each time after one of the watches that the last reading planted has fired. */
 export class ChangeWatch {

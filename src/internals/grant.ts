@@ -1,10 +1,10 @@
 import { inNoContext } from '../support/no-context.js';
-import { LockLostError, type LossReason } from '../client/lock-lost-error.js';
-import { SessionExpiredError } from '../client/client-errors.js';
+import { LockLostError, type LossReason } from '../client/report/lock-lost-error.js';
+import { SessionExpiredError } from '../client/report/client-errors.js';
 import { Listeners } from '../support/listeners.js';
-import type { Holding } from '../zookeeper/holding.js';
-import { sessionName } from '../zookeeper/session.js';
-import type { LockNode } from './lock-node.js';
+import type { Holding } from '../zookeeper/session/holding.js';
+import { sessionName } from '../zookeeper/session/session.js';
+import type { LockNode } from './znode/lock-node.js';
 
 /**
  * A lock held by one znode, shared by all handles of one owner. It ends with the release of the last handle, or by

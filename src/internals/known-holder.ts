@@ -1,11 +1,9 @@
 import { isIP } from 'node:net';
-import { hostName } from './local-address.js';
-import type { Holding } from '../zookeeper/holding.js';
-import { sessionName, type Session } from '../zookeeper/session.js';
-import type { Watched } from '../zookeeper/watches.js';
-import { withoutMark } from './idle-mark.js';
-import { ownerIn } from './lock-owner.js';
-import type { KnownHolder } from '../client/timeout-text.js';
+import { hostName, ownerIn, withoutMark } from './znode/znode-data.js';
+import type { Holding } from '../zookeeper/session/holding.js';
+import { sessionName, type Session } from '../zookeeper/session/session.js';
+import type { Watched } from '../zookeeper/session/watches.js';
+import type { KnownHolder } from '../client/report/timeout-text.js';
 
 /** The owner of a znode, as a waiter read it in order to watch the znode. */
 export function seenIn(path: string, { data, stat }: Watched['data']): SeenHolder {

@@ -1,10 +1,10 @@
-import { getSequence } from '../zookeeper/operations.js';
-import type { Session } from '../zookeeper/session.js';
-import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { getSequence } from '../zookeeper/wire/operations.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { isSameDriver } from '../driver/application-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { doubtfulNames, foreignNames, isSequenceNearOverflow } from '../driver/names.js';
-import { OnceATick } from '../zookeeper/once-a-tick.js';
+import { OnceATick } from '../zookeeper/session/once-a-tick.js';
 
 /** The names of a lock's children, and the zxid of the answer that listed them. */
 export class Listing {

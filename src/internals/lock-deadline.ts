@@ -1,8 +1,8 @@
-import { ClientClosedError } from '../client/client-errors.js';
+import { ClientClosedError } from '../client/report/client-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import { Deadline, type DeadlineErrors, type DeadlineOptions } from '../support/deadline.js';
 import { timeoutError } from './timeout-error.js';
-import type { TimedOut, WantedLeases } from '../client/timeout-text.js';
+import type { TimedOut, WantedLeases } from '../client/report/timeout-text.js';
 
 /** The deadline of a call about the lock at a path. Its timeout error names the lock. */
 export function lockDeadline(

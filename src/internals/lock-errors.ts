@@ -87,13 +87,17 @@ export class OutcomeUnknownError extends LockError {
     this.prototype.name = 'OutcomeUnknownError';
   }
 
-  constructor(path: string, paths: readonly string[], cause: Error) {
+  /** @param bytes the length of the request, if that may be why there is no answer; else 0 */
+  constructor(path: string, paths: readonly string[], cause: Error, bytes = 0) {
     const shown = paths.length > 3 ? `${paths.slice(0, 3).join(', ')} and ${paths.length - 3} more` : paths.join(', ');
     super(
       'ERR_LOCK_OUTCOME_UNKNOWN',
       `The transaction of the hold ${path} may have been done, because no answer says what happened (${cause.message}). All of it was done, or nothing. ` +
         `If the hold is still valid, commit the same operations again: with exact versions, ZooKeeper refuses the second one if the first one was done. ` +
-        `If not, wait until the znode of the hold is gone, and read ${shown === '' ? 'what the transaction changes' : shown} after a sync`,
+        `If not, wait until the znode of the hold is gone, and read ${shown === '' ? 'what the transaction changes' : shown} after a sync` +
+        (bytes > 0
+          ? `. A server answers nothing, and has done nothing, if the request is longer than its jute.maxbuffer: this one has ${bytes} bytes`
+          : ''),
       { cause },
     );
     this.path = path;

@@ -1,12 +1,12 @@
 import type { LockHost } from '../client/lock-host.js';
-import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import type { Deadline } from '../support/deadline.js';
-import { join } from '../zookeeper/path.js';
-import type { Session } from '../zookeeper/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { join } from '../zookeeper/wire/path.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { isZooKeeperError, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { Grant } from './grant.js';
-import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
-import { MisfitError } from './own-creation.js';
+import { nodesOf, type LockNode, type WakeReason } from './znode/lock-node.js';
+import { MisfitError } from './znode/own-creation.js';
 import type { Queued, QueueView, Standing } from './queue-view.js';
 import { requestFailed, znodeDeleted } from './refusal.js';
 import { Retries } from './retries.js';
@@ -301,10 +301,10 @@ export class LockInternals {
   }
 
   #tellQueued({ node, deadline }: Attempt, position: number | undefined, view: QueueView | undefined): void {
-    const { queued } = this.#options;
-    if (queued === undefined) return;
+    const { listener } = this.#options;
+    if (listener === undefined) return;
     const { name, path } = node;
-    queued.tell(position ?? (queued.wantsPosition ? view?.positionOf(name) : undefined), path, deadline);
+    listener.queued(position ?? (listener.wantsPosition ? view?.positionOf(name) : undefined), path, deadline);
   }
 
   /**
@@ -333,8 +333,10 @@ export class LockInternals {
     if (needsProof(session)) node.watch.plant();
     while (!session.isEnded && needsProof(session)) {
       if (!deadline.mayWait && !session.isConnected) return { is: 'taken' };
+      const { epoch } = session;
       if (await session.whenConnected(deadline)) await session.prove(node).catch(unlessUnknown);
-      if (needsProof(session)) await deadline.sleep(session.proofPauseMs);
+      // A proof that was lost with its connection is repeated at once on the next one.
+      if (needsProof(session) && session.epoch === epoch) await deadline.sleep(session.proofPauseMs);
     }
     deadline.check();
     if (!session.isAlive()) {

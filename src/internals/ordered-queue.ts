@@ -1,9 +1,9 @@
 import { isSameDriver } from '../driver/application-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
-import { foreignNames, kazooSequenceOf, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
+import { foreignNames, SEQUENCE_MAX, sequenceOf } from '../driver/names.js';
 import { StandardDriver } from '../driver/standard-driver.js';
 import { expected } from '../support/validate.js';
-import type { Session } from '../zookeeper/session.js';
+import type { Session } from '../zookeeper/session/session.js';
 import { listChildren, type Listing } from './listing.js';
 import { ForeignNodeError } from './lock-errors.js';
 import type { ParticipantName, QueueKind, QueueView, Standing } from './queue-view.js';
@@ -60,29 +60,22 @@ export class OrderedQueue implements QueueKind {
   }
 
   describe(name: string): ParticipantName {
-    return { sequence: sequenceOf(name, this.lockName) ?? kazooSequenceOf(name) ?? 0 };
+    return { sequence: sequenceOf(name, this.lockName) ?? 0 };
+  }
+
+  /** True if each child has a place in the queue by its name, as in Curator. */
+  get waitsForAll(): boolean {
+    return this.#lock.foreignNodes === 'wait';
   }
 
   refuseForeign(foreign: readonly string[]): void {
-    if (foreign.length > 0 && this.#lock.foreignNodes === 'reject')
-      throw new ForeignNodeError(this.#lock.path, foreign);
-  }
-
-  /**
-   * The children whose order is unknown: the children that other clients created. Kazoo's children are excepted if the
-   * lock waits for them.
-   */
-  unknownIn(names: readonly string[], ...lockNames: readonly string[]): Set<string> {
-    const foreign = foreignNames(names, ...lockNames);
-    return new Set(
-      this.#lock.foreignNodes === 'reject' ? foreign : foreign.filter((name) => kazooSequenceOf(name) === undefined),
-    );
+    if (foreign.length > 0 && !this.waitsForAll) throw new ForeignNodeError(this.#lock.path, foreign);
   }
 
   /** The names in one of which a bit may have been changed. Many of them are there for another reason. */
   #doubtfulIn(listing: Listing): string {
     const { foreign } = listing.queue(this.driver);
-    const names = [...listing.doubtful, ...(foreign.length > 0 ? this.unknownIn(foreign) : [])];
+    const names = [...listing.doubtful, ...foreign];
     return names.length <= 2 ? names.join('/') : '';
   }
 
@@ -148,22 +141,32 @@ class OrderedView implements QueueView {
     return this.#queue.isFree(this.#sorted());
   }
 
-  /** Only the participants of this kind, if several kinds share a queue: readers list the readers, as in Curator. */
+  /**
+   * Only the participants of this kind, if several kinds share a queue: readers list the readers, as in Curator. Children
+   * of no kind are participants if the lock waits for them.
+   */
   get order(): readonly string[] {
     const { driver } = this.#queue;
-    const hidden = this.#queue.unknownIn(this.#listing.names, driver.lockName);
-    return driver.sort(this.#listing.names.filter((name) => !hidden.has(name)));
+    const { names } = this.#listing;
+    const hidden = new Set(foreignNames(names, driver.lockName));
+    if (this.#queue.waitsForAll) for (const name of this.#foreign) hidden.delete(name);
+    return driver.sort(names.filter((name) => !hidden.has(name)));
   }
 
   get holder(): string | undefined {
-    const { driver } = this.#queue;
+    const { driver, waitsForAll } = this.#queue;
     const { names } = this.#listing;
-    const unknown = this.#queue.unknownIn(names, ...(driver.lockNames ?? [driver.lockName]));
+    const unknown = new Set(waitsForAll ? [] : this.#foreign);
     // The order of all kinds in the queue decides. The holder to return is one of this kind.
     const sorted = driver.sort(names.filter((name) => !unknown.has(name)));
     const first = this.order.find((name) => driver.decide(sorted, name).held);
     if (first === undefined) this.#queue.refuseForeign([...unknown]);
     return first;
+  }
+
+  /** The children of no kind of the queue. */
+  get #foreign(): readonly string[] {
+    return this.#listing.queue(this.#queue.driver).foreign;
   }
 
   get only(): string | undefined {

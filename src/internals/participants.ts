@@ -1,21 +1,20 @@
+import { isUtf8 } from 'node:buffer';
 import type { LockHost } from '../client/lock-host.js';
-import { getData } from '../zookeeper/operations.js';
-import { join } from '../zookeeper/path.js';
-import { sessionName, type Session } from '../zookeeper/session.js';
+import { getData } from '../zookeeper/wire/operations.js';
+import { join } from '../zookeeper/wire/path.js';
+import { sessionName, type Session } from '../zookeeper/session/session.js';
 import { hasMarkedUuid } from '../driver/names.js';
-import { isMarkedIdle, withoutMark } from './idle-mark.js';
-import { ownerIn, type LockOwner } from './lock-owner.js';
+import { isMarkedIdle, type LockOwner, ownerIn, withoutMark } from './znode/znode-data.js';
 import type { Deadline } from '../support/deadline.js';
+import { showByJson } from '../support/shown.js';
 import { refused } from './refusal.js';
 import type { ParticipantName, QueueKind } from './queue-view.js';
-import { shownData } from './shown-data.js';
-import { shownParticipant } from './shown-participant.js';
 
 /** A participant of a lock's queue. The holder is the first, and the waiters follow. */
 export interface Participant {
   /** The path of its znode, below the client's chroot. */
   readonly path: string;
-  /** Its place in the order in which the server created the znodes. */
+  /** Its place in the order in which the server created the znodes; 0 if its name does not have the lock's form. */
   readonly sequence: number;
   /**
    * Its ZooKeeper session, written as in the servers' logs: `0x100000a2b3c0001`. `0x0`: no session owns the znode, so it
@@ -23,8 +22,8 @@ export interface Participant {
    */
   readonly sessionId: string;
   /**
-   * The data that it wrote into its znode: by default the host's address. If `revoke` or `forceRelease` has overwritten
-   * the data and this client had not read it before, the mark `__REVOKE__` or `__FORCE__`.
+   * The data that it wrote into its znode: by default the host's address. `revoke` and `forceRelease` overwrite the data
+   * with the mark `__REVOKE__` or `__FORCE__`.
    */
   readonly data: Buffer;
   /** Its process, if the participant wrote it with `data: 'owner'`. */
@@ -50,7 +49,7 @@ export function readParticipants(
   const question = async (session: Session): Promise<Participant[]> => {
     session.catchUp(path);
     const { order } = await kind.read(session);
-    const read = order.map((name) => readParticipant(host, session, path, name, kind.describe(name)));
+    const read = order.map((name) => readParticipant(session, path, name, kind.describe(name)));
     // A participant that left between the list and this read is no longer in the queue.
     return (await Promise.all(read)).filter((participant) => participant !== undefined);
   };
@@ -75,7 +74,7 @@ export function readHolder(
     for (;;) {
       const { holder } = view;
       if (holder === undefined) return undefined;
-      const participant = await readParticipant(host, session, path, holder, kind.describe(holder));
+      const participant = await readParticipant(session, path, holder, kind.describe(holder));
       if (participant) return participant;
       // This holder has left since the list, so another participant of the queue may hold the lock now.
       view = view.without(holder);
@@ -86,7 +85,6 @@ export function readHolder(
 
 /** Resolves with undefined if the participant has left. */
 export async function readParticipant(
-  host: LockHost,
   session: Session,
   path: string,
   name: string,
@@ -98,8 +96,7 @@ export async function readParticipant(
   const { stat } = read;
   // Without a marked uuid in the name, the same bytes are the participant's own data.
   const isIdle = hasMarkedUuid(name) && isMarkedIdle(read.data);
-  const shown = shownData(host, session, { path: znode, ...read });
-  const data = hasMarkedUuid(name) ? withoutMark(shown) : shown;
+  const data = hasMarkedUuid(name) ? withoutMark(read.data) : read.data;
   const sessionId = sessionName(stat.ephemeralOwner);
   return shownParticipant({
     path: znode,
@@ -110,4 +107,29 @@ export async function readParticipant(
     isIdle,
     createdAt: new Date(stat.createdAtMs),
   });
+}
+
+/** The same participant, with a `toJSON` by which `console.log` and `JSON.stringify` show its data as text. */
+export function shownParticipant<T extends DatedData>(participant: T): T {
+  return Object.assign(new ShownParticipant(), participant);
+}
+
+interface DatedData {
+  readonly data: Buffer;
+  readonly createdAt: Date;
+}
+
+class ShownParticipant {
+  toJSON(this: DatedData): object {
+    const { data, createdAt, ...others } = this;
+    return {
+      ...others,
+      data: isUtf8(data) ? data.toString() : `0x${data.toString('hex')}`,
+      createdAt: createdAt.toISOString(),
+    };
+  }
+
+  static {
+    showByJson(this, 'Participant');
+  }
 }

@@ -1,9 +1,10 @@
-import type { ClientReport } from '../client/client-report.js';
+import type { ClientReport } from '../client/report/client-report.js';
+import { RecentKeys } from '../client/report/recent-keys.js';
 import { inNoContext } from '../support/no-context.js';
 import type { CancelTimer, Clock } from '../support/clock.js';
-import { check, exists } from '../zookeeper/operations.js';
-import type { Session } from '../zookeeper/session.js';
-import { unownedText } from './unowned.js';
+import { check, exists } from '../zookeeper/wire/operations.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { unownedText } from './znode/unowned.js';
 import { reached } from '../support/reached.js';
 
 /**
@@ -123,7 +124,8 @@ class PhantomSeeker {
       const found = await phantomAmong(this.#session, left).catch(unknownYet);
       if (!found) return;
       this.#found(found);
-      left = left.slice(left.indexOf(found.path) + 1);
+      // A client whose waiters have left meanwhile writes no transaction.
+      left = left.slice(left.indexOf(found.path) + 1).filter((behind) => this.#places.has(behind));
     }
   }
 
@@ -157,18 +159,6 @@ class PhantomSeeker {
       );
     // A watch on a list of children does not tell of deletions that the wrong server should have shown before.
     this.#session.attachElsewhere(recheck);
-  }
-}
-
-class RecentKeys {
-  readonly #keys = new Set<string>();
-
-  /** Remembers the key. Returns false if it was one of the last ones. */
-  isNew(key: string): boolean {
-    if (this.#keys.has(key)) return false;
-    if (this.#keys.size >= mostPaths) this.#keys.clear();
-    this.#keys.add(key);
-    return true;
   }
 }
 

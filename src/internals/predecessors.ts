@@ -1,7 +1,7 @@
-import type { Session } from '../zookeeper/session.js';
-import { watchZnode } from '../zookeeper/watch-znode.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { watchZnode } from '../zookeeper/session/watch-znode.js';
 import { rememberHolder, seenIn, type SeenHolder } from './known-holder.js';
-import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
+import { nodesOf, type LockNode, type WakeReason } from './znode/lock-node.js';
 import { seekPhantoms } from './phantoms.js';
 import { reached } from '../support/reached.js';
 

@@ -1,12 +1,11 @@
-import type { Session } from '../zookeeper/session.js';
+import type { Session } from '../zookeeper/session/session.js';
+import type { NodeKind } from './znode/lock-node.js';
 
 /**
  * One kind of lock: the names of its znodes, and the way to read its queue from the servers. The engine calls these
  * members, and never asks for the kind.
  */
-export interface QueueKind {
-  /** The text before the sequence number in the names of the znodes that this kind creates. */
-  readonly lockName: string;
+export interface QueueKind extends NodeKind {
   /**
    * True if a new znode never stands before an existing one. Only then can the deletion of a predecessor replace a
    * list.
@@ -22,11 +21,6 @@ export interface QueueKind {
    * Rejects with a ZooKeeperError.
    */
   read(session: Session): Promise<QueueView>;
-  /**
-   * True if both kinds grant by the same rule. Only then does one znode's grant say anything about its place before the
-   * other.
-   */
-  hasRuleOf(other: QueueKind): boolean;
   /** Decodes the name of a participant. */
   describe(name: string): ParticipantName;
 }

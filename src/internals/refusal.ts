@@ -1,10 +1,10 @@
 import { printableJson } from '../support/printable.js';
-import { accountText } from '../client/access-rights.js';
-import { RequestFailedError } from '../client/client-errors.js';
-import type { CheckedClientOptions } from '../client/client-options.js';
-import { TooLongError } from '../zookeeper/frames.js';
-import { neededServers, unknownRequestIn } from '../zookeeper/unknown-request-error.js';
-import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { accountText } from '../client/options/access-rights.js';
+import { RequestFailedError } from '../client/report/client-errors.js';
+import type { CheckedClientOptions } from '../client/options/client-options.js';
+import { TooLongError } from '../zookeeper/wire/frames.js';
+import { neededServers, unknownRequestIn } from '../zookeeper/wire/unknown-request-error.js';
+import { ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 
 /** The error of a request that a server refused, with advice. */
 export function requestFailed(options: CheckedClientOptions, what: string, error: ZooKeeperError): RequestFailedError {
@@ -47,10 +47,9 @@ export function refusalAdvice(options: CheckedClientOptions, error: ZooKeeperErr
   }
   if (error.is('NO_CHILDREN_FOR_EPHEMERALS'))
     return `a znode above ${error.path} belongs to a session, such as that of a lock's holder, and cannot have children. Use a path that is not below another lock, in all clients at once`;
-  if (error.is('UNIMPLEMENTED')) {
-    const why = unknownRequestIn(error)?.message ?? 'the server does not know the request';
-    return `${why}. ${neededServers}`;
-  }
+  const unknown = error.isDefinite ? unknownRequestIn(error) : undefined;
+  if (unknown) return `${unknown.message}. ${unknown.cure}`;
+  if (error.is('UNIMPLEMENTED')) return `the server does not know the request. ${neededServers}`;
   if (error.cause instanceof TooLongError)
     return `${error.cause.message}. Divide the lock at ${error.path} into several, in all clients at once, or look for znodes there that do not belong to it`;
   if (error.is('EPHEMERAL_ON_LOCAL_SESSION'))

@@ -1,11 +1,11 @@
 import type { LockHost } from '../client/lock-host.js';
-import type { Silence } from '../client/outage-log.js';
+import type { Silence } from '../client/report/outage-log.js';
 import type { Progress } from '../support/deadline.js';
-import type { Holding } from '../zookeeper/holding.js';
-import type { Session } from '../zookeeper/session.js';
+import type { Holding } from '../zookeeper/session/holding.js';
+import type { Session } from '../zookeeper/session/session.js';
 import { knownHolder, ownHolder } from './known-holder.js';
-import { LockTimeoutError } from '../client/lock-timeout-error.js';
-import type { KnownAtTimeout, TimedOut, WantedLeases } from '../client/timeout-text.js';
+import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
+import type { KnownAtTimeout, TimedOut, WantedLeases } from '../client/report/timeout-text.js';
 
 /**
  * The error of a call whose timeout has passed, with everything that this process knows about the reason. No server is

@@ -1,8 +1,8 @@
 import type { Deadline, Wait } from '../support/deadline.js';
-import { watchZnode } from '../zookeeper/watch-znode.js';
+import { watchZnode } from '../zookeeper/session/watch-znode.js';
 import type { Grant } from './grant.js';
 import { rememberHolder, seenIn } from './known-holder.js';
-import { nodesOf, type LockNode, type WakeReason } from './lock-node.js';
+import { nodesOf, type LockNode, type WakeReason } from './znode/lock-node.js';
 import { seekPhantoms, seekPhantomsFar } from './phantoms.js';
 import { Predecessors, type WaiterToWake, type ZnodesBefore } from './predecessors.js';
 import type { Queued } from './queue-view.js';

@@ -1,11 +1,12 @@
+import { RecentKeys } from '../client/report/recent-keys.js';
 import { SequenceOverflowError } from './lock-errors.js';
 import type { LockHost } from '../client/lock-host.js';
-import type { Session } from '../zookeeper/session.js';
-import { checkServers } from '../zookeeper/operations.js';
-import { isZooKeeperError, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { checkServers } from '../zookeeper/wire/operations.js';
+import { isZooKeeperError, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { isSequenceNearOverflow } from '../driver/names.js';
-import { LockNode, type NodePlace } from './lock-node.js';
-import { MisfitError } from './own-creation.js';
+import { LockNode, type NodePlace } from './znode/lock-node.js';
+import { MisfitError } from './znode/own-creation.js';
 import type { QueueKind, QueueView } from './queue-view.js';
 import type { Deadline } from '../support/deadline.js';
 import { CreateGates, type CreateGate } from './create-gate.js';
@@ -160,9 +161,7 @@ export class ZnodeQueue {
   #refuseOverflow({ name, sequence }: LockNode): void {
     if (sequence === undefined || !isSequenceNearOverflow(sequence)) return;
     if (sequence < 0) throw new SequenceOverflowError(this.#path, name);
-    const { warned } = this.#host.companions.of(Overflows);
-    if (warned.has(this.#path)) return;
-    warned.add(this.#path);
+    if (!this.#host.companions.of(Overflows).isNew(this.#path)) return;
     this.#host.report.warn(
       `The lock ${this.#path} is close to its last sequence number (${name}): delete ${this.#path} while no process uses the lock`,
       undefined,
@@ -171,12 +170,12 @@ export class ZnodeQueue {
 
   /** Returns the znode of this process right before `node`, if its place proves the place of `node`. */
   #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
-    const { kind, queued } = this.#options;
+    const { kind, listener } = this.#options;
     // Only a view of the queue contains the position.
     if (
       before === undefined ||
       !kind.isFirstComeFirstServed ||
-      queued?.wantsPosition ||
+      listener?.wantsPosition ||
       !this.isAppendOnly(node) ||
       !before.isOfOneKindWith(node)
     )
@@ -199,9 +198,7 @@ export class ZnodeQueue {
 }
 
 /** The locks whose last sequence numbers this client has logged: once for each path, however many objects it has. */
-class Overflows {
-  readonly warned = new Set<string>();
-}
+class Overflows extends RecentKeys {}
 
 export interface LockInternalsOptions {
   readonly kind: QueueKind;
@@ -213,8 +210,8 @@ export interface LockInternalsOptions {
    * @default false
    */
   readonly hasMarkedUuid?: boolean;
-  /** Called once for each znode that has to wait. Undefined while there is no listener. */
-  readonly queued?: QueuedListener | undefined;
+  /** Told once for each znode that has to wait. */
+  readonly listener?: QueuedListener | undefined;
 }
 
 export interface QueuedListener {
@@ -223,7 +220,7 @@ export interface QueuedListener {
    */
   readonly wantsPosition: boolean;
   /** Reports the number of znodes before the waiter's znode, as far as known, the path of that znode, and the call. */
-  tell(position: number | undefined, path: string, deadline: Deadline): void;
+  queued(position: number | undefined, path: string, deadline: Deadline): void;
 }
 
 /** The known place of a znode after its create. */

@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import { systemClock, type Clock } from '../support/clock.js';
 import { refuseOtherCopy } from '../support/package-copy.js';
 import { showByJson } from '../support/shown.js';
@@ -49,7 +49,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
       if (typeof path !== 'string') throw new TypeError(expected('path', 'a string, in each of the locks', path));
       refuseOtherCopy(`The lock ${path}`, (lock as { host?: unknown }).host);
     }
-    this.#locks = [...locks].sort(byPlace);
+    this.#locks = [...locks];
     // Locks from elsewhere bring no clock.
     this.#clock = this.#locks.map((lock) => hostOf(lock)?.clock).find((clock) => clock !== undefined) ?? systemClock;
     const twice = locks.find((lock, index) => locks.slice(index + 1).some((other) => isSame(lock, other)));
@@ -58,7 +58,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
 
   /** The paths of its locks, in the order in which they are acquired. */
   get paths(): string[] {
-    return this.#locks.map(({ path }) => path);
+    return this.#locks.map(({ path }) => path).sort();
   }
 
   /**
@@ -159,12 +159,11 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
 
   /** Resolves with undefined when one lock was lost during the wait for another. */
   async #acquireAll(options: AcquireOptions, deadline: number): Promise<Part[] | undefined> {
+    const locks = inOrder(this.#locks);
     const holds: Part[] = [];
     try {
-      for (const [index, lock] of this.#locks.entries())
-        holds.push(
-          await acquireOne(lock, options, { leftMs: deadline - this.#clock.now(), before: this.#locks[index - 1] }),
-        );
+      for (const [index, lock] of locks.entries())
+        holds.push(await acquireOne(lock, options, { leftMs: deadline - this.#clock.now(), before: locks[index - 1] }));
     } catch (error) {
       if (holds.length > 0) reached('multi-lock: locks given back');
       giveBack(holds);
@@ -181,11 +180,25 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
 const mostShown = 10;
 
 /**
- * Compares by path. Locks of one path are compared by the servers of their clients, whose text is the same in each
- * process.
+ * The locks in the order of their paths. Locks of one path are in the order of the servers of their clients, whose text is
+ * the same in each process.
+ *
+ * @throws RangeError if this text is not known yet: with the order of the arguments, two processes could wait for each
+ * other
  */
-function byPlace(a: PartOfMultiLock, b: PartOfMultiLock): number {
-  return compare(a.path, b.path) || compare(hostOf(a)?.address ?? '', hostOf(b)?.address ?? '');
+function inOrder<Lock extends PartOfMultiLock>(locks: readonly Lock[]): Lock[] {
+  return [...locks].sort((a, b) => {
+    const [ofA, ofB] = [hostOf(a)?.address, hostOf(b)?.address];
+    if (a.path === b.path && a !== b && (ofA === '' || ofB === ''))
+      throw new RangeError(
+        expected(
+          'locks',
+          'clients whose servers are known, because two locks have one path: use LockClient.connect for them',
+          `a client of ${a.path} that has not connected yet`,
+        ),
+      );
+    return compare(a.path, b.path) || compare(ofA ?? '', ofB ?? '');
+  });
 }
 
 function compare(a: string, b: string): number {

@@ -1,12 +1,12 @@
 import { abort } from '../support/no-context.js';
 import type { Clock } from '../support/clock.js';
 import { showByJson } from '../support/shown.js';
-import { LockLostError } from '../client/lock-lost-error.js';
+import { LockLostError } from '../client/report/lock-lost-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
-import { abortHubs } from '../support/abort-hubs.js';
+import { abortHubs } from '../support/abort-signal.js';
 import { checkLeaseMs, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
-import { GuardedTransaction } from '../mutex/guarded-transaction.js';
+import { GuardedTransaction } from '../mutex/transaction/guarded-transaction.js';
 import { HoldLease } from '../mutex/hold-lease.js';
 import { Hold } from '../mutex/hold.js';
 import { settleWithin } from '../mutex/release-limit.js';

@@ -1,6 +1,6 @@
 import { isUint8Array } from 'node:util/types';
 import { expected, expectDuration, expectOptions, expectSignal } from '../support/validate.js';
-import { ownerData } from '../internals/lock-owner.js';
+import { ownerData } from '../internals/znode/znode-data.js';
 import { checkRenewal, type LeaseTerms } from './hold-lease.js';
 
 /**

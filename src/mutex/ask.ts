@@ -1,5 +1,5 @@
 import type { LockHost } from '../client/lock-host.js';
-import type { TimedOut } from '../client/timeout-text.js';
+import type { TimedOut } from '../client/report/timeout-text.js';
 import type { Deadline } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
 import { checkWaitOptions } from './acquire-options.js';

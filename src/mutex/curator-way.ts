@@ -43,14 +43,7 @@ interface OrderedParts extends Omit<MutexQueue, 'acquire'> {
 }
 
 export function internalsOptions(lock: QueuedLock, kind: QueueKind, hasMarkedUuid = false): LockInternalsOptions {
-  return {
-    kind,
-    data: lock.data,
-    hasMarkedUuid,
-    get queued() {
-      return lock.queued;
-    },
-  };
+  return { kind, data: lock.data, hasMarkedUuid, listener: lock.listener };
 }
 
 export function queueReaders({ host, path }: QueuedLock, kind: QueueKind): Pick<MutexQueue, 'participants' | 'holder'> {

@@ -1,18 +1,18 @@
 import type { LockHost } from '../client/lock-host.js';
-import type { LockKind } from '../client/lock-event.js';
+import type { LockKind } from '../client/report/lock-event.js';
 import { isStandard } from '../driver/standard-driver.js';
 import type { Clock } from '../support/clock.js';
 import { abort } from '../support/no-context.js';
-import { LockLostError } from '../client/lock-lost-error.js';
+import { LockLostError } from '../client/report/lock-lost-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import { showByJson } from '../support/shown.js';
-import type { TracedOperation, TracingMessage } from '../support/traced-operation.js';
+import type { Deadline } from '../support/deadline.js';
 import { expectThis } from '../support/validate.js';
-import { sessionName } from '../zookeeper/session.js';
+import { sessionName } from '../zookeeper/session/session.js';
 import type { Grant, ReleaseOutcome } from '../internals/grant.js';
-import { thisOwner, type LockOwner } from '../internals/lock-owner.js';
+import { thisOwner, type LockOwner } from '../internals/znode/znode-data.js';
 import { checkLeaseMs } from './acquire-options.js';
-import { GuardedTransaction, queuesOf, type TransactionGuard } from './guarded-transaction.js';
+import { GuardedTransaction, queuesOf, type TransactionGuard } from './transaction/guarded-transaction.js';
 import { HoldLease, type LeaseTerms } from './hold-lease.js';
 import type { LockRules } from './lock-rules.js';
 import { LateReleases, settleWithin } from './release-limit.js';
@@ -48,18 +48,7 @@ export class Hold implements AsyncDisposable {
   readonly context: HoldContext | undefined;
   /** @internal True for a hold of `withLock`, which releases it when the job settles. */
   readonly isOfJob: boolean;
-  /** @internal The place where its acquire was called, if the client has `debug`. */
-  readonly calledAt: string | undefined;
-  /** @internal Its acquire on the tracing channel; undefined if nobody subscribed to that when it began. */
-  tracedAcquire: TracedOperation<TracingMessage> | undefined;
-  /** @internal The hold on its tracing channel; undefined if nobody subscribed when it began. */
-  traced: TracedOperation<TracingMessage> | undefined;
-  /** When its acquire was called, in monotonic milliseconds; undefined unless a listener needs it. */
-  readonly #askedAt: number | undefined;
-  readonly #since: number | undefined;
   readonly #releaseTimeoutMs: number | undefined;
-  /** The proxy that the application has instead, if the client has `debug`. */
-  #handle: WeakRef<Hold> | undefined;
   #state: HoldState = { at: 'open' };
   #aborter: AbortController | undefined;
   #onExpired: ((error: LockLostError) => void) | undefined;
@@ -68,11 +57,7 @@ export class Hold implements AsyncDisposable {
   #stops: (() => void)[] = [];
 
   /** @internal */
-  constructor(
-    shared: SharedGrant,
-    keeper: HoldKeeper,
-    { context, isOfJob, askedAt, calledAt, releaseTimeoutMs }: HoldOrigin,
-  ) {
+  constructor(shared: SharedGrant, keeper: HoldKeeper, { context, isOfJob, releaseTimeoutMs }: HoldOrigin) {
     this.isReentrant = shared.handles > 0;
     if (!this.isReentrant) shared.grant.usedBy(context ?? (isOfJob ? runningJob : undefined));
     shared.handles += 1;
@@ -83,25 +68,24 @@ export class Hold implements AsyncDisposable {
     this.keeper = keeper;
     this.context = context;
     this.isOfJob = isOfJob;
-    this.calledAt = calledAt;
     this.#releaseTimeoutMs = releaseTimeoutMs;
-    this.#askedAt = askedAt;
-    this.#since = askedAt === undefined ? undefined : this.#clock.now();
   }
 
   /**
-   * Begins to watch for a loss, which may have happened already.
+   * Begins to watch for a loss, which may have happened already. Returns the object that the application gets.
    *
    * @internal
    * @param around the leases of the hold that this one re-enters
    */
-  begin(terms: LeaseTerms | undefined, around = noLeases): this {
+  begin(deadline: Deadline, terms: LeaseTerms | undefined, around = noLeases): Hold {
+    // Before its lease, so that a hold that has expired was held for at least that long.
+    const since = this.#clock.now();
     this.#stops.push(this.shared.grant.onLost((error) => this.#lost(error)));
     for (const lease of around) this.comeUnder(lease);
     if (terms) this.comeUnder(new HoldLease(this.#clock, terms));
-    this.keeper.tell('acquired', this);
+    this.keeper.report.acquired(this, deadline, since);
     this.#judge();
-    return this;
+    return this.keeper.report.handleOf(this);
   }
 
   /** @internal From now on the hold ends with this lease, too. */
@@ -110,30 +94,9 @@ export class Hold implements AsyncDisposable {
     this.#stops.push(lease.join(this));
   }
 
-  /** @internal The application gets `handle` instead of this object. */
-  handOut(handle: Hold): void {
-    this.#handle = new WeakRef(handle);
-  }
-
-  /** @internal The object that the application has. */
-  get handle(): Hold {
-    return this.#handle?.deref() ?? this;
-  }
-
   /** @internal True until a release or a loss was noticed. */
   get isOpen(): boolean {
     return this.#state.at === 'open';
-  }
-
-  /** @internal How long its acquire took, in milliseconds; 0 if nobody asked for that. */
-  get waitedMs(): number {
-    return this.#since === undefined || this.#askedAt === undefined ? 0 : this.#since - this.#askedAt;
-  }
-
-  /** @internal How many milliseconds the hold is, or was, held; undefined if its beginning was not recorded. */
-  get heldMs(): number | undefined {
-    if (this.#since === undefined) return undefined;
-    return (this.#state.at === 'open' ? this.#clock.now() : this.#state.since) - this.#since;
   }
 
   /**
@@ -259,7 +222,7 @@ export class Hold implements AsyncDisposable {
     const lease = this.#leases.at(-1);
     if (lease) lease.renew(leaseMs);
     else this.comeUnder(new HoldLease(this.#clock, { leaseMs }));
-    this.keeper.tell('renewed', this);
+    this.leaseRenewed();
   }
 
   /**
@@ -285,7 +248,7 @@ export class Hold implements AsyncDisposable {
       assertValid: () => this.assertValid(),
       remainingMs: () => this.remainingMs,
       loss: () => this.loss,
-      trace: (commit) => this.keeper.committing(this, commit),
+      trace: (commit) => this.keeper.report.committing(this, commit),
       markDeleted: () => node.vanished(),
       claims: () => writes ?? [],
       queues: () => queuesOf(path, this.path),
@@ -313,8 +276,7 @@ export class Hold implements AsyncDisposable {
     this.#stopListening();
     this.#state = { at: 'released', outcome, loss, since: this.#clock.now() };
     this.keeper.released(this);
-    if (!loss) this.keeper.tell('released', this);
-    this.keeper.releasing(this, settled);
+    this.keeper.report.released(this, settled);
     return outcome;
   }
 
@@ -344,7 +306,7 @@ export class Hold implements AsyncDisposable {
 
   /** @internal */
   leaseRenewed(): void {
-    this.keeper.tell('renewed', this);
+    this.keeper.report.renewed(this);
   }
 
   /**
@@ -382,7 +344,8 @@ export class Hold implements AsyncDisposable {
     this.#stopListening();
     if (this.#aborter) abort(this.#aborter, loss);
     if (at === 'expired') this.#onExpired?.(loss);
-    this.keeper.tell(at, this);
+    this.keeper.lost(this);
+    this.keeper.report.lost(this, at, loss, since);
   }
 
   #stopListening(): void {
@@ -418,20 +381,41 @@ export interface SharedGrant {
   handles: number;
 }
 
-/** The events of a hold, in this order. A hold ends with one of the last three. */
-export type HoldEventName = 'acquired' | 'renewed' | 'expired' | 'lost' | 'released';
-
-/** The object that acquired a hold. It is called when the hold is released, and at every event of the hold. */
+/** The object that acquired a hold, and keeps it until its release. */
 export interface HoldKeeper {
   readonly lock: HeldLock;
+  readonly report: HoldReport;
+  /** The hold has ended without a release, which may follow. */
+  lost(hold: Hold): void;
   released(hold: Hold): void;
-  /** The release has begun. `settled` resolves when the servers have answered. */
-  releasing(hold: Hold, settled: Promise<ReleaseOutcome>): void;
+}
+
+/** Is told what happens to a hold, in this order. */
+export interface HoldReport {
+  /**
+   * @param deadline that of its acquire
+   * @param since monotonic milliseconds
+   */
+  acquired(hold: Hold, deadline: Deadline, since: number): void;
+  renewed(hold: Hold): void;
   /** A transaction of the hold is about to be sent. Settles as `commit` does. */
   committing<T>(hold: Hold, commit: () => Promise<T>): Promise<T>;
-  tell(event: HoldEventName, hold: Hold): void;
   /** Another client asks for the lock. */
-  askToRelease(hold: Hold): void;
+  askedToRelease(hold: Hold): void;
+  /**
+   * The hold has ended without a release.
+   *
+   * @param endedAt monotonic milliseconds
+   */
+  lost(hold: Hold, type: 'lost' | 'expired', error: LockLostError, endedAt: number): void;
+  /**
+   * The application has released the hold, which may have been lost before.
+   *
+   * @param settled resolves when the servers have answered
+   */
+  released(hold: Hold, settled: Promise<ReleaseOutcome>): void;
+  /** The object that the application has of the hold. */
+  handleOf(hold: Hold): Hold;
 }
 
 /** The lock of a hold. */
@@ -446,16 +430,12 @@ export interface HeldLock {
   readonly rules?: LockRules;
 }
 
-/** The owner of a hold, and what is recorded of its acquire. */
+/** The owner of a hold, and the options of its acquire. */
 export interface HoldOrigin {
   /** Undefined outside of every lock context. */
   readonly context: HoldContext | undefined;
   /** True for a hold of `withLock`. */
   readonly isOfJob: boolean;
-  /** When the acquire was called, in monotonic milliseconds; undefined unless a listener needs it. */
-  readonly askedAt: number | undefined;
-  /** The place where the acquire was called, if the client has `debug`. */
-  readonly calledAt: string | undefined;
   /** How long `release()` waits for the servers at most; undefined for no limit. */
   readonly releaseTimeoutMs: number | undefined;
 }

@@ -1,22 +1,23 @@
-import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
-import type { TimedOut } from '../client/timeout-text.js';
+import type { TimedOut } from '../client/report/timeout-text.js';
 import { Events } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
 import { hostOf, type LockClient } from '../client/lock-client.js';
 import type { LockHost } from '../client/lock-host.js';
-import { lockPath } from '../zookeeper/path.js';
+import { lockPath } from '../zookeeper/wire/path.js';
 import { expectFunction, expectThis } from '../support/validate.js';
-import { DefaultData } from '../internals/default-data.js';
+import { DefaultData } from '../internals/znode/znode-data.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
 import type { Deadline } from '../support/deadline.js';
 import { checkTryOptions, type MutexAcquireOptions } from './acquire-options.js';
 import { ask, type AskOptions } from './ask.js';
 import type { Hold } from './hold.js';
-import { holdEvents, type LockObjectEvents } from './hold-events.js';
+import { holdEvents, type LockObjectEvents } from './report/hold-events.js';
 import { currentContext, innermostContext, LockContext } from './lock-context.js';
-import { MutexAcquirer, type RevocationListener } from './mutex-acquirer.js';
+import type { RevocationListener } from './report/lock-reporter.js';
+import { MutexAcquirer } from './mutex-acquirer.js';
 import { checkedMutexOptions, wayNames, type InterProcessMutexOptions } from './mutex-options.js';
 import { withHold } from './with-hold.js';
 
@@ -180,8 +181,7 @@ export class InterProcessMutex {
 
   /**
    * Returns the queue, the holder first. It contains all processes, Java's Curator, and go-zookeeper's locks, whose
-   * names have the same form. With `foreignNodes: 'wait'` it also contains kazoo's znodes, where their names stand in
-   * Curator's order.
+   * names have the same form. With `foreignNodes: 'wait'` it contains all children of the lock's znode, as in Curator.
    *
    * @throws LockTimeoutError when no server has answered within `timeoutMs`, by default the session timeout
    * @throws the reason of `signal` when that aborts first

@@ -1,20 +1,18 @@
 import type { LockHost } from '../client/lock-host.js';
-import { noLog } from '../client/logger.js';
-import type { Grant, ReleaseOutcome } from '../internals/grant.js';
+import type { Grant } from '../internals/grant.js';
 import { ownHolder } from '../internals/known-holder.js';
 import { acquireDeadline } from '../internals/lock-deadline.js';
 import { DeadlockError } from '../internals/lock-errors.js';
-import { LockTimeoutError } from '../client/lock-timeout-error.js';
-import type { QueuedListener } from '../internals/znode-queue.js';
+import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Events } from '../support/events.js';
-import { askApplication, inNoContext, warnOfListener } from '../support/no-context.js';
+import { inNoContext } from '../support/no-context.js';
 import { dataOfOptions, leaseTermsOf, type MutexAcquireOptions } from './acquire-options.js';
-import { Hold, type HeldLock, type HoldKeeper, type HoldEventName, type SharedGrant } from './hold.js';
-import { areEventsWanted, emitHoldEvent, queuedListener, tellFailure, type LockObjectEvents } from './hold-events.js';
-import { watchForLeak } from './leak-watch.js';
+import { Hold, type HeldLock, type HoldKeeper, type SharedGrant } from './hold.js';
+import type { LockObjectEvents } from './report/hold-events.js';
 import { innermostContext, type LockContext } from './lock-context.js';
-import { traceAcquire, traceOrigin, traceRelease, traceTransaction, type LockMode } from './lock-tracing.js';
+import { LockReporter, type RevocationListener } from './report/lock-reporter.js';
+import type { LockMode } from './report/lock-tracing.js';
 import { checkMutexOptions, type CheckedMutexOptions } from './mutex-options.js';
 import type { MutexQueue, MutexWay } from './mutex-way.js';
 import { SharedLock, type MutexRole } from './shared-lock.js';
@@ -25,20 +23,18 @@ import { SharedLock, type MutexRole } from './shared-lock.js';
  */
 export class MutexAcquirer implements HoldKeeper {
   readonly lock: HeldLock;
+  readonly report: LockReporter;
   readonly queue: MutexQueue;
   readonly #way: MutexWay;
   readonly #host: LockHost;
   readonly #role: MutexRole;
-  readonly #events: Events<LockObjectEvents>;
   #shared: SharedLock;
-  #revocation: RevocationListener | undefined;
 
   constructor(host: LockHost, path: string, { role, options, data, events }: AcquirerOptions) {
     this.#host = host;
     this.#role = role;
-    this.#events = events;
+    this.report = new LockReporter({ host, path, kind: role }, events);
     this.#shared = new SharedLock(host, path, role, options.rules);
-    const queued = (): QueuedListener | undefined => queuedListener(this.lock, events);
     const shared = (): SharedLock => this.#shared;
     const { driver, foreignNodes, way } = options;
     this.#way = way;
@@ -47,10 +43,8 @@ export class MutexAcquirer implements HoldKeeper {
       path,
       driver,
       foreignNodes,
-      data: () => (this.#revocation ? noData : data),
-      get queued() {
-        return queued();
-      },
+      data: () => (this.report.isRevocable ? noData : data),
+      listener: this.report,
       get shared() {
         return shared();
       },
@@ -106,7 +100,7 @@ export class MutexAcquirer implements HoldKeeper {
       return hold ?? this.#none(what, deadline);
     } catch (error) {
       const explained = this.#explained(error);
-      tellFailure(this.lock, deadline, explained, options.signal);
+      this.report.failed(deadline, explained, options.signal);
       throw explained;
     } finally {
       deadline.dispose();
@@ -116,36 +110,16 @@ export class MutexAcquirer implements HoldKeeper {
 
   /** Asks `listener` from now on to release this object's holds; at once, if a request came before. */
   makeRevocable(listener: RevocationListener): void {
-    this.#revocation = listener;
+    this.report.makeRevocable(listener);
     for (const grant of new Set(this.#holds.map((hold) => hold.shared.grant))) this.#askIfRevoked(grant);
+  }
+
+  lost(hold: Hold): void {
+    this.#shared.lost(hold);
   }
 
   released(hold: Hold): void {
     this.#shared.released(hold);
-  }
-
-  releasing(hold: Hold, settled: Promise<ReleaseOutcome>): void {
-    traceRelease(hold, settled);
-  }
-
-  committing<T>(hold: Hold, commit: () => Promise<T>): Promise<T> {
-    return traceTransaction(hold, commit);
-  }
-
-  tell(event: HoldEventName, hold: Hold): void {
-    if (event === 'lost' || event === 'expired') this.#shared.lost(hold);
-    emitHoldEvent(this.#events, event, hold);
-  }
-
-  askToRelease(hold: Hold): void {
-    const listener = this.#revocation;
-    if (!listener) return;
-    const told = new Promise((resolve) => resolve(askApplication(listener, hold.handle)));
-    told.catch((error: unknown) => {
-      this.#host.report.warn(`The listener of makeRevocable failed for ${hold.path}`, error);
-      // Without a logger, nobody might notice.
-      if (this.#host.options.log === noLog) warnOfListener(error, `the listener of makeRevocable for ${hold.path}`);
-    });
   }
 
   #begin(context: LockContext | undefined, what: LockMode, options: MutexAcquireOptions): Deadline {
@@ -153,7 +127,7 @@ export class MutexAcquirer implements HoldKeeper {
     const deadline = acquireDeadline(this.#host, this.lock.path, options);
     const isEndless = options.timeoutMs === undefined && options.signal === undefined;
     this.#shared.begin(context, deadline, isEndless);
-    traceAcquire(this.lock, what, deadline);
+    this.report.begun(deadline, what);
     return deadline;
   }
 
@@ -161,7 +135,7 @@ export class MutexAcquirer implements HoldKeeper {
   #none(what: LockMode, deadline: Deadline): undefined {
     if (what !== 'tryAcquire') throw deadline.late();
     // The error is made only for the event, because the call resolves with undefined.
-    if (areEventsWanted(this.#host.report)) tellFailure(this.lock, deadline, this.#explained(deadline.late()));
+    if (this.report.isHeard) this.report.failed(deadline, this.#explained(deadline.late()));
   }
 
   /** Returns the error with its reason, if a function around the call holds the lock. */
@@ -189,10 +163,10 @@ export class MutexAcquirer implements HoldKeeper {
 
   #granted(grant: Grant | undefined, call: Call): Hold | undefined {
     if (grant === undefined) return undefined;
-    const hold = this.#newHold({ grant, handles: 0 }, call).begin(leaseTermsOf(call.options));
+    const hold = this.#newHold({ grant, handles: 0 }, call).begin(call.deadline, leaseTermsOf(call.options));
     grant.onRevoke(() => this.#shared.askToRelease(grant));
     this.#askIfRevoked(grant);
-    return hold.handle;
+    return hold;
   }
 
   #reenter(held: Hold, call: Call): Hold {
@@ -200,21 +174,15 @@ export class MutexAcquirer implements HoldKeeper {
     const { grant } = held.shared;
     // An object that already had a hold of this grant was asked when the request came.
     const isToldLater = grant.node.mark === 'revoke' && !this.#holds.some((hold) => hold.shared === held.shared);
-    const hold = this.#newHold(held.shared, call).begin(leaseTermsOf(call.options), held.leases);
+    const hold = this.#newHold(held.shared, call).begin(call.deadline, leaseTermsOf(call.options), held.leases);
     if (isToldLater) this.#askIfRevoked(grant);
-    return hold.handle;
+    return hold;
   }
 
-  #newHold(shared: SharedGrant, { context, what, deadline, options }: Call): Hold {
-    const isWanted = areEventsWanted(this.#host.report);
-    const askedAt = isWanted ? deadline.startedAt : undefined;
+  #newHold(shared: SharedGrant, { context, what, options: { releaseTimeoutMs } }: Call): Hold {
     const isOfJob = what === 'withLock' || what === 'lead';
-    const calledAt = this.#shared.calledAt(deadline);
-    const { releaseTimeoutMs } = options;
-    const hold = new Hold(shared, this, { context, isOfJob, askedAt, calledAt, releaseTimeoutMs });
-    if (isWanted) traceOrigin(hold, deadline);
+    const hold = new Hold(shared, this, { context, isOfJob, releaseTimeoutMs });
     this.#shared.add(hold);
-    if (this.#host.options.debug && !isOfJob) watchForLeak(hold);
     return hold;
   }
 
@@ -223,7 +191,7 @@ export class MutexAcquirer implements HoldKeeper {
     if (grant.node.mark !== 'revoke') return;
     const ask = (): void => {
       const hold = this.#holds.find((one) => one.shared.grant === grant && one.isValid);
-      if (hold) this.askToRelease(hold);
+      if (hold) this.report.askedToRelease(hold);
     };
     inNoContext(() => process.nextTick(ask));
   }
@@ -271,12 +239,6 @@ export interface AcquirerOptions {
   /** The events of this object. */
   readonly events: Events<LockObjectEvents>;
 }
-
-/**
- * Called when another client asks for the lock, with the hold that should be released; see {@link
- * InterProcessMutex.makeRevocable}.
- */
-export type RevocationListener = (hold: Hold) => unknown;
 
 interface Call {
   readonly context: LockContext | undefined;

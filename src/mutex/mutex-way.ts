@@ -41,7 +41,7 @@ export interface Wish extends QueueOptions {
 }
 
 /** The parts that a way needs from the mutex object. */
-export interface QueuedLock extends Pick<LockInternalsOptions, 'data' | 'queued'> {
+export interface QueuedLock extends Pick<LockInternalsOptions, 'data' | 'listener'> {
   readonly host: LockHost;
   readonly path: string;
   readonly driver: LockDriver;

@@ -36,13 +36,30 @@ declare module '../client/lock-client.js' {
   interface LockClient extends PathLocks {}
 }
 
-// The methods are added here because `src/client` knows no locks.
-LockClient.prototype.lock = async function lock(path, options) {
-  expectThis(this instanceof LockClient, 'client.lock(path)');
-  return new InterProcessMutex(this, path).acquire(options);
-};
+// The methods are added here because `src/client` knows no locks. Not by an assignment to each, because a room above may
+// add overloads.
+Object.assign(LockClient.prototype, {
+  async lock(path: string, options?: AcquireOptions): Promise<Hold> {
+    expectThis(this instanceof LockClient, 'client.lock(path)');
+    return lockOf(this as unknown as LockClient, path).acquire(options);
+  },
 
-LockClient.prototype.withLock = async function withLock(path, job, options) {
-  expectThis(this instanceof LockClient, 'client.withLock(path, job)');
-  return new InterProcessMutex(this, path).withLock(job, options);
-};
+  async withLock<T>(path: string, job: (hold: Hold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    expectThis(this instanceof LockClient, 'client.withLock(path, job)');
+    return lockOf(this as unknown as LockClient, path).withLock(job, options);
+  },
+});
+
+function lockOf(client: LockClient, path: string): PathLock {
+  return Array.isArray(path) && lockOfAll ? lockOfAll(client, path) : new InterProcessMutex(client, path);
+}
+
+type PathLock = Pick<InterProcessMutex, 'acquire' | 'withLock'>;
+
+let lockOfAll: ((client: LockClient, paths: readonly unknown[]) => PathLock) | undefined;
+
+/** Lets the methods take an array of paths. Called when the module of such locks, in a room above, is loaded. */
+export function addLockOfAll(lockOf: (client: LockClient, paths: readonly unknown[]) => unknown): void {
+  // The overloads of that room say what its holds are.
+  lockOfAll = lockOf as typeof lockOfAll;
+}

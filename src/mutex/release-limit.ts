@@ -1,7 +1,7 @@
 import type { LockHost } from '../client/lock-host.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Clock } from '../support/clock.js';
-import { LineLimit } from '../support/line-limit.js';
+import { LineLimit } from './line-limit.js';
 import { inNoContext } from '../support/no-context.js';
 
 /**

@@ -1,12 +1,11 @@
 import type { LockHost } from '../client/lock-host.js';
 import type { Grant } from '../internals/grant.js';
-import { callSite } from '../support/call-site.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Hold, HoldKeeper } from './hold.js';
 import { currentContext, type LockContext } from './lock-context.js';
 import { agree, describeRules, type LockRules } from './lock-rules.js';
 import { LostHolds } from './lost-holds.js';
-import { OutsideWaits } from './outside-waits.js';
+import { OutsideWaits } from './report/outside-waits.js';
 
 /**
  * The state that all mutex objects of one client, path and kind share. They are one lock, because an HTTP service
@@ -17,7 +16,6 @@ export class SharedLock {
   readonly path: string;
   readonly key: string;
   readonly rules: LockRules;
-  readonly #host: LockHost;
   readonly #locks: SharedLocks;
   /** The key of the other lock of a pair. */
   readonly #pairKey: string | undefined;
@@ -29,7 +27,6 @@ export class SharedLock {
   readonly #outsiders: Deadline[] = [];
 
   constructor(host: LockHost, path: string, role: MutexRole, rules: LockRules) {
-    this.#host = host;
     this.path = path;
     this.rules = rules;
     this.#locks = host.companions.of(SharedLocks);
@@ -66,7 +63,6 @@ export class SharedLock {
    */
   begin(context: LockContext | undefined, deadline: Deadline, isEndless: boolean): void {
     this.use();
-    if (this.#host.options.debug) this.#locks.calls.set(deadline, callSite());
     if (context !== undefined || !isEndless) return;
     this.#outsiders.push(deadline);
     if (this.#mayBlock) this.#locks.outsideWaits.look(this);
@@ -74,7 +70,6 @@ export class SharedLock {
 
   /** Notes the end of an acquire, with whatever outcome. */
   end(deadline: Deadline): void {
-    if (this.#host.options.debug) this.#locks.calls.delete(deadline);
     // Most often the oldest ends first, because the lock is fair.
     const at = this.#outsiders.indexOf(deadline);
     if (at === 0) this.#outsiders.shift();
@@ -92,11 +87,6 @@ export class SharedLock {
   leave(): void {
     this.#uses -= 1;
     if (this.#isUnused) this.#locks.delete(this);
-  }
-
-  /** The place where an acquire was called, if the client has `debug`. */
-  calledAt(deadline: Deadline): string | undefined {
-    return this.#host.options.debug ? this.#locks.calls.get(deadline) : undefined;
   }
 
   /** Must be called between `use` and `leave`. */
@@ -131,7 +121,7 @@ export class SharedLock {
     for (const hold of [...this.#holds]) {
       if (hold.shared.grant !== grant || asked.has(hold.keeper) || !hold.isValid) continue;
       asked.add(hold.keeper);
-      hold.keeper.askToRelease(hold);
+      hold.keeper.report.askedToRelease(hold);
     }
   }
 
@@ -258,15 +248,13 @@ export class SharedLock {
 
 /** The locks that the mutex objects of one client use now, by their keys. */
 export class SharedLocks {
-  /** The places where the acquires in progress were called, if the client has `debug`. */
-  readonly calls = new Map<Deadline, string>();
   readonly outsideWaits: OutsideWaits;
   readonly lost = new LostHolds();
   readonly #number = (count += 1);
   readonly #inUse = new Map<string, SharedLock>();
 
   constructor(host: LockHost) {
-    this.outsideWaits = new OutsideWaits(host, this.calls);
+    this.outsideWaits = new OutsideWaits(host);
   }
 
   /**

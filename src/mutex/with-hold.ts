@@ -1,5 +1,5 @@
 import { NotOwnedError } from '../internals/lock-errors.js';
-import type { LockLostError } from '../client/lock-lost-error.js';
+import type { LockLostError } from '../client/report/lock-lost-error.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 

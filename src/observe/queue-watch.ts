@@ -1,6 +1,6 @@
 import { refused } from '../internals/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
-import type { Session } from '../zookeeper/session.js';
+import type { Session } from '../zookeeper/session/session.js';
 import { latchDriver } from '../driver/latch-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import { sequenceOf } from '../driver/names.js';
@@ -28,7 +28,7 @@ export class QueueWatch {
     this.#deadline = deadline;
     this.#watch = new ChangeWatch(host, path, deadline);
     this.#ordered = [
-      new OrderedQueue(standardDriver, { path, foreignNodes: 'wait' }),
+      new OrderedQueue(standardDriver, { path, foreignNodes: 'reject' }),
       new OrderedQueue(latchDriver, { path, foreignNodes: 'reject' }),
     ];
   }
@@ -75,7 +75,7 @@ export class QueueWatch {
     const [ofMutex, ofElection] = this.#ordered;
     const ordered = sequenceOf(name, latchDriver.lockName) === undefined ? ofMutex : ofElection;
     const kind = waysOfData().find((way) => way.isOwn(name)) ?? ordered;
-    return readParticipant(this.#host, session, this.#path, name, kind.describe(name));
+    return readParticipant(session, this.#path, name, kind.describe(name));
   }
 
   /** The participants whose order depends on the data of the lock's znode, as that of a lock with weights. */

@@ -1,6 +1,6 @@
 import { hostOf, type LockClient } from '../client/lock-client.js';
 import type { LockHost } from '../client/lock-host.js';
-import { lockPath } from '../zookeeper/path.js';
+import { lockPath } from '../zookeeper/wire/path.js';
 import { expectOptions, expectSignal } from '../support/validate.js';
 import type { Participant } from '../internals/participants.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
@@ -8,8 +8,9 @@ import { QueueWatch } from './queue-watch.js';
 
 /**
  * Yields the queue of a lock, and yields it again after every change by any client: of an {@link InterProcessMutex}, of
- * Java's Curator, of go-zookeeper and kazoo. It keeps one watch on the lock's znode. While nothing changes, it only reads
- * the queue again after each ten session timeouts: servers send no event to a client that has lost the right to read.
+ * Java's Curator, and of go-zookeeper. Znodes of other names are left out, also those that a lock with `foreignNodes:
+ * 'wait'` waits for: its `participants()` has them. It keeps one watch on the lock's znode. While nothing changes, it
+ * only reads the queue again after each ten session timeouts: servers send no event to a client that has lost the right to read.
  * Changes that happen while the loop's body runs are combined: the loop gets the newest queue, not each one.
  * It goes on across lost connections and sessions, and the lock's znode need not exist.
  *

@@ -1,14 +1,12 @@
-import { InvalidPathError } from '../zookeeper/invalid-path-error.js';
+import { InvalidPathError } from '../zookeeper/wire/invalid-path-error.js';
 import { requestFailed } from '../internals/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
-import { exists, getData, remove, setData, type Stat } from '../zookeeper/operations.js';
-import { watchZnode } from '../zookeeper/watch-znode.js';
-import { isZooKeeperError, whenNoNode, ZooKeeperError } from '../zookeeper/zookeeper-error.js';
-import { dataOf, markIn, type Mark } from '../internals/mark.js';
+import { exists, remove, setData, type Stat } from '../zookeeper/wire/operations.js';
+import { watchZnode } from '../zookeeper/session/watch-znode.js';
+import { whenNoNode, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
+import { dataOf, markIn, type Mark } from '../internals/znode/znode-data.js';
 import type { Deadline } from '../support/deadline.js';
-import { RecentData } from '../internals/recent-data.js';
-import { unownedAdvice } from '../internals/unowned.js';
-import { shownData } from '../internals/shown-data.js';
+import { unownedAdvice } from '../internals/znode/unowned.js';
 import { reached } from '../support/reached.js';
 
 /**
@@ -27,8 +25,7 @@ export class MarkedNode {
   }
 
   /**
-   * Writes the mark, but only into the znode of a participant, because a wrong path must not overwrite other data. The
-   * client remembers the data that the mark replaces.
+   * Writes the mark, but only into the znode of a participant, because a wrong path must not overwrite other data.
    *
    * @throws RequestFailedError when the znode does not exist, or ZooKeeper refuses
    * @throws InvalidPathError when no session owns the znode
@@ -70,21 +67,12 @@ export class MarkedNode {
     return requests > 1 ? 'deleted' : end;
   }
 
-  async #look(deadline: Deadline): Promise<Stat> {
-    try {
-      const read = await this.#host.sessions.ask((session) => {
-        session.catchUp(this.#path);
-        return session.request(getData(this.#path, false)).then(({ value }) => value);
-      }, deadline);
-      shownData(this.#host, this.#host.sessions.current, { path: this.#path, ...read });
-      // Recalled at once, so that these data are among the data that are kept.
-      this.#host.companions.of(RecentData).recall(this.#path, read.stat.czxid);
-      return read.stat;
-    } catch (error) {
-      if (!isZooKeeperError(error, 'NO_AUTH')) throw error;
-      // A client that may write the znode but not read it can still ask.
-      return this.#host.sessions.ask(exists(this.#path), deadline);
-    }
+  /** Before 3.8.4 and 3.9.2, a client that may write the znode but not read it can still ask whether it exists. */
+  #look(deadline: Deadline): Promise<Stat> {
+    return this.#host.sessions.ask((session) => {
+      session.catchUp(this.#path);
+      return session.request(exists(this.#path)).then(({ value }) => value);
+    }, deadline);
   }
 
   /** Writes the mark. A participant that released meanwhile needs none. */

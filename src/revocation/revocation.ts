@@ -1,8 +1,8 @@
-import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import { hostOf, type LockClient } from '../client/lock-client.js';
 import type { LockHost } from '../client/lock-host.js';
-import { lockPath } from '../zookeeper/path.js';
-import type { Mark } from '../internals/mark.js';
+import { lockPath } from '../zookeeper/wire/path.js';
+import type { Mark } from '../internals/znode/znode-data.js';
 import { MarkedNode } from './marked-node.js';
 import type { Deadline, DeadlineOptions } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';

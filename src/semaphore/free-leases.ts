@@ -1,6 +1,6 @@
 import { ForeignNodeError } from '../internals/lock-errors.js';
-import { getChildren } from '../zookeeper/operations.js';
-import type { Session } from '../zookeeper/session.js';
+import { getChildren } from '../zookeeper/wire/operations.js';
+import type { Session } from '../zookeeper/session/session.js';
 import { foreignNames } from '../driver/names.js';
 import { leaseName } from './lease-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';

@@ -1,13 +1,13 @@
 import { hostOf, type LockClient } from '../client/lock-client.js';
 import type { LockHost } from '../client/lock-host.js';
-import { lockPath } from '../zookeeper/path.js';
+import { lockPath } from '../zookeeper/wire/path.js';
 import { expectFunction } from '../support/validate.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import type { Participant } from '../internals/participants.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import type { AskOptions } from '../mutex/ask.js';
 import type { Hold } from '../mutex/hold.js';
-import type { LockObjectEvents } from '../mutex/hold-events.js';
+import type { LockObjectEvents } from '../mutex/report/hold-events.js';
 import { showByJson } from '../support/shown.js';
 import { Leases } from './leases.js';
 

@@ -1,6 +1,6 @@
 import { hostOf, type LockClient } from '../client/lock-client.js';
 import type { LockHost } from '../client/lock-host.js';
-import { lockPath, validatePath } from '../zookeeper/path.js';
+import { lockPath, validatePath } from '../zookeeper/wire/path.js';
 import { expected, expectFunction, expectInteger, expectOptions } from '../support/validate.js';
 import type { Limit } from './lease-internals.js';
 import type { Participant } from '../internals/participants.js';
@@ -8,7 +8,7 @@ import { showByJson } from '../support/shown.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import type { AskOptions } from '../mutex/ask.js';
 import type { Hold } from '../mutex/hold.js';
-import type { LockObjectEvents } from '../mutex/hold-events.js';
+import type { LockObjectEvents } from '../mutex/report/hold-events.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import { Leases } from './leases.js';
 
@@ -67,8 +67,6 @@ export class InterProcessSemaphore {
    * @throws SequenceOverflowError when all sequence numbers of this semaphore are used up
    * @throws ClientClosedError when the client is closed before or during the call
    * @throws RangeError when this client already uses the path with another number of leases
-   * @throws LimitMismatchError when other clients use another number: more leases than `maxLeases` have stayed on the
-   * servers for two session timeouts
    * @throws TypeError or RangeError for a bad option
    * @example
    * const lease = await semaphore.acquire({ timeoutMs: 5_000 });

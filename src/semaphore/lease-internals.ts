@@ -1,19 +1,20 @@
+import { RecentKeys } from '../client/report/recent-keys.js';
 import { inNoContext } from '../support/no-context.js';
 import { ForeignNodeError } from '../internals/lock-errors.js';
 import { requestFailed, znodeDeleted } from '../internals/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
-import { getChildren } from '../zookeeper/operations.js';
-import { join } from '../zookeeper/path.js';
-import type { Session } from '../zookeeper/session.js';
-import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { getChildren } from '../zookeeper/wire/operations.js';
+import { join } from '../zookeeper/wire/path.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { LeaseDriver } from './lease-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import { countFreeLeases, type SemaphoreFolders } from './free-leases.js';
 import type { Grant } from '../internals/grant.js';
-import { DefaultData } from '../internals/default-data.js';
+import { DefaultData } from '../internals/znode/znode-data.js';
 import { LockInternals, type Outcome } from '../internals/lock-internals.js';
 import type { Waiting } from '../internals/waiting.js';
-import type { LockInternalsOptions, QueuedListener } from '../internals/znode-queue.js';
+import type { QueuedListener } from '../internals/znode-queue.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
 import { seekPhantoms } from '../internals/phantoms.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
@@ -21,8 +22,7 @@ import type { Deadline } from '../support/deadline.js';
 import { Retries } from '../internals/retries.js';
 import { SharedCount } from './shared-count.js';
 import { StandOff, type PartOfLeases } from './stand-off.js';
-import { Surplus } from './surplus.js';
-import { watchZnode } from '../zookeeper/watch-znode.js';
+import { watchZnode } from '../zookeeper/session/watch-znode.js';
 import { reached } from '../support/reached.js';
 
 /**
@@ -37,7 +37,7 @@ export class LeaseInternals {
   readonly #limit: Limit;
   readonly #count: SharedCount | undefined;
   readonly #mutex: LockInternals;
-  readonly #waits: WaitListeners;
+  readonly #listener: QueuedListener;
   readonly #folders: SemaphoreFolders;
   readonly #defaultData = (): Uint8Array => DefaultData.of(this.#host);
   #lastTry: Promise<unknown> = Promise.resolve();
@@ -45,21 +45,22 @@ export class LeaseInternals {
   /** The queue of the leases, for a reader of it: it does not say who holds a lease. */
   readonly kind: OrderedQueue;
 
-  constructor(host: LockHost, path: string, limit: Limit, waits: WaitListeners) {
+  /** @param listener gets the place of a call, where 1 is next */
+  constructor(host: LockHost, path: string, limit: Limit, listener: QueuedListener) {
     this.#host = host;
     this.#path = path;
     this.#limit = limit;
-    this.#waits = waits;
+    this.#listener = listener;
     this.#lastLimit = limit.is === 'fixed' ? limit.maxLeases : undefined;
     this.#count = limit.is === 'shared' ? new SharedCount(host.options, limit.path) : undefined;
     this.#folders = { locks: join(path, locks), leases: this.leasesPath };
     const turns = new OrderedQueue(standardDriver, { path: join(path, locks), foreignNodes: 'reject' });
     this.kind = this.#queueBy(() => 0);
-    this.#mutex = new LockInternals(
-      host,
-      join(path, locks),
-      placedIn(waits, (position) => position + 1, { kind: turns, data: this.#defaultData }),
-    );
+    this.#mutex = new LockInternals(host, join(path, locks), {
+      kind: turns,
+      data: this.#defaultData,
+      listener: placedIn(listener, (position) => position + 1),
+    });
   }
 
   /** The limit when any call last read it, for texts; undefined before that. */
@@ -172,7 +173,6 @@ export class LeaseInternals {
       leases: this.#leasesFor(call),
       grants,
       deletions: [],
-      surplus: this.#newSurplus(),
       standOff: new StandOff(this.#host.clock),
     };
     let taken: Taken = { is: 'absent' };
@@ -234,10 +234,9 @@ export class LeaseInternals {
   ): Promise<'look' | 'over' | 'gives way'> {
     const { deadline, limit } = wait.call;
     const held = [wait.turn, ...wait.grants];
-    const surplusInMs = wait.surplus.look(sorted.slice(0, position));
-    const standOffInMs = await this.#standOffIn({ session, sorted, index: position }, wait);
-    if (standOffInMs === 'gives way') return standOffInMs;
-    const lookInMs = Math.min(surplusInMs, standOffInMs);
+    this.#warnOfSurplus(position);
+    const lookInMs = await this.#standOffIn({ session, sorted, index: position }, wait);
+    if (lookInMs === 'gives way') return lookInMs;
     const reason = await deadline.wait<'look' | 'over'>((wake, fail) => {
       const look = (): void => wake('look');
       const stops = [
@@ -260,7 +259,7 @@ export class LeaseInternals {
         .map((name) => join(this.#folders.leases, name));
       stops.push(seekPhantoms(session, this.#host, leases, look));
       if (lookInMs < Infinity) stops.push(this.#host.clock.after(lookInMs, look));
-      if (this.#count) stops.push(this.#count.watch(session, limit, look));
+      if (this.#count) stops.push(this.#count.watch(session, limit, this.#host.clock, look));
       if (held.some((grant) => !grant.isValid)) wake('over');
       return () => stops.forEach((stop) => stop());
     });
@@ -284,13 +283,15 @@ export class LeaseInternals {
     return call.deadline.limit(() => standOff.look(part), ignore);
   }
 
-  #newSurplus(): Surplus {
-    return new Surplus({
-      path: this.#path,
-      maxLeases: this.#fixedLimit ?? Infinity,
-      clock: this.#host.clock,
-      stayMs: () => 2 * this.#host.sessions.timeoutMs,
-    });
+  /** The call that has the turn creates the only znode that may be more than the limit. */
+  #warnOfSurplus(leasesBefore: number): void {
+    const limit = this.#fixedLimit ?? Infinity;
+    if (leasesBefore <= limit || !this.#host.companions.of(Surpluses).isNew(this.#path)) return;
+    this.#host.report.warn(
+      `The semaphore ${this.#path} has { maxLeases: ${limit} } in this client, but ${this.leasesPath} has ${leasesBefore} leases. ` +
+        'Use the same maxLeases in all clients of this path. If it is the same, a process has died during an acquire, and its znode goes when its session ends',
+      undefined,
+    );
   }
 
   async #readLimit(session: Session, call: Call): Promise<'look' | 'over'> {
@@ -308,16 +309,12 @@ export class LeaseInternals {
 
   /** The leases as one call sees them: it has one by its own limit, whatever another call has read since. */
   #leasesFor(call: Call): LockInternals {
-    const options = {
+    return new LockInternals(this.#host, this.leasesPath, {
       kind: this.#queueBy(() => call.limit),
       data: this.#defaultData,
       hasMarkedUuid: true,
-    };
-    return new LockInternals(
-      this.#host,
-      this.leasesPath,
-      placedIn(this.#waits, () => 1, options),
-    );
+      listener: placedIn(this.#listener, () => 1),
+    });
   }
 
   #queueBy(limit: () => number): OrderedQueue {
@@ -338,33 +335,17 @@ export class LeaseInternals {
 export type Limit =
   { readonly is: 'fixed'; readonly maxLeases: number } | { readonly is: 'shared'; readonly path: string };
 
-/** The listener for the waits of a semaphore's calls. */
-export interface WaitListeners {
-  /** Gets the place of a call, where 1 is next. Undefined while there are no listeners. */
-  readonly queued: QueuedListener | undefined;
-}
-
 /**
  * Corrects the places. The call that has the turn waits at `leases` and is next; the calls that queue up at `locks`
  * come after it.
  */
-function placedIn(
-  waits: WaitListeners,
-  placeOf: (position: number) => number,
-  options: LockInternalsOptions,
-): LockInternalsOptions {
+function placedIn(listener: QueuedListener, placeOf: (position: number) => number): QueuedListener {
   return {
-    ...options,
-    get queued() {
-      const { queued } = waits;
-      return (
-        queued && {
-          wantsPosition: queued.wantsPosition,
-          tell: (position: number | undefined, path: string, deadline: Deadline) =>
-            queued.tell(position === undefined ? undefined : placeOf(position), path, deadline),
-        }
-      );
+    get wantsPosition() {
+      return listener.wantsPosition;
     },
+    queued: (position, path, deadline) =>
+      listener.queued(position === undefined ? undefined : placeOf(position), path, deadline),
   };
 }
 
@@ -396,9 +377,11 @@ interface Wait {
   readonly grants: readonly Grant[];
   /** The deletions of the znodes that were not granted. */
   readonly deletions: Promise<void>[];
-  readonly surplus: Surplus;
   readonly standOff: StandOff;
 }
+
+/** The semaphores of one client with more leases than `maxLeases`: logged once for each path. */
+class Surpluses extends RecentKeys {}
 
 /** The call releases its leases, so that another call can have them. */
 interface GivesWay {

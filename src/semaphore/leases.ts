@@ -1,28 +1,19 @@
-import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import type { LockHost } from '../client/lock-host.js';
-import type { LockKind } from '../client/lock-event.js';
-import { callSite } from '../support/call-site.js';
+import type { LockKind } from '../client/report/lock-event.js';
 import { Events } from '../support/events.js';
 import { LeaseInternals, type Limit } from './lease-internals.js';
-import type { QueuedListener } from '../internals/znode-queue.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { acquireDeadline } from '../internals/lock-deadline.js';
-import type { WantedLeases } from '../client/timeout-text.js';
+import type { WantedLeases } from '../client/report/timeout-text.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
-import { Hold, type HeldLock, type HoldKeeper } from '../mutex/hold.js';
-import {
-  areEventsWanted,
-  emitHoldEvent,
-  holdEvents,
-  queuedListener,
-  tellFailure,
-  type LockObjectEvents,
-} from '../mutex/hold-events.js';
-import { traceAcquire, traceOrigin, traceRelease, traceTransaction, type LockMode } from '../mutex/lock-tracing.js';
-import { watchForLeak } from '../mutex/leak-watch.js';
+import { Hold, type HoldKeeper } from '../mutex/hold.js';
+import { holdEvents, type LockObjectEvents } from '../mutex/report/hold-events.js';
+import { LockReporter } from '../mutex/report/lock-reporter.js';
+import type { LockMode } from '../mutex/report/lock-tracing.js';
 import { withHold } from '../mutex/with-hold.js';
 import { UsedLimits } from './used-limits.js';
 
@@ -31,7 +22,7 @@ export class Leases {
   readonly events = new Events<LockObjectEvents>('queued', ...holdEvents);
   readonly #host: LockHost;
   readonly #path: string;
-  readonly #lock: HeldLock;
+  readonly #report: LockReporter;
   readonly #limit: Limit;
   readonly #limits: UsedLimits;
   readonly #internals: LeaseInternals;
@@ -45,24 +36,15 @@ export class Leases {
     this.#limit = limit;
     this.#limits = host.companions.of(UsedLimits);
     const lock = { host, path, kind, lockName: 'lease-' };
-    const { events } = this;
-    this.#lock = lock;
-    this.#internals = new LeaseInternals(host, path, limit, {
-      get queued(): QueuedListener | undefined {
-        return queuedListener(lock, events);
-      },
-    });
+    this.#report = new LockReporter(lock, this.events);
+    this.#internals = new LeaseInternals(host, path, limit, this.#report);
     this.#keeper = {
       lock,
-      released: (hold) => this.#forget(hold),
-      releasing: traceRelease,
-      committing: traceTransaction,
-      tell: (event, hold) => {
-        const isLost = event === 'lost' || event === 'expired';
-        if (isLost && this.#holds.has(hold)) this.#limits.lost.remember(hold, () => this.#forget(hold));
-        emitHoldEvent(events, event, hold);
+      report: this.#report,
+      lost: (hold) => {
+        if (this.#holds.has(hold)) this.#limits.lost.remember(hold, () => this.#forget(hold));
       },
-      askToRelease: () => undefined,
+      released: (hold) => this.#forget(hold),
     };
   }
 
@@ -78,10 +60,9 @@ export class Leases {
   /** Acquires `quantity` leases. It rejects with LockTimeoutError also when a single try finds too few. */
   async acquire(quantity: number, options: AcquireOptions, what: LockMode = 'acquire'): Promise<Hold[]> {
     this.#host.requireOpen(`the semaphore ${this.#path} cannot be acquired`);
-    const calledAt = this.#host.options.debug ? callSite() : undefined;
     this.#limits.enter(this.#path, this.#limit);
     const deadline = acquireDeadline(this.#host, this.#path, options, () => this.#wanted(quantity));
-    traceAcquire(this.#lock, what, deadline);
+    this.#report.begun(deadline, what);
     try {
       deadline.check();
       const grants = await this.#internals.acquire(quantity, deadline, dataOfOptions(options));
@@ -91,18 +72,14 @@ export class Leases {
         const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
           context: undefined,
           isOfJob: what === 'withLock',
-          askedAt: areEventsWanted(this.#host.report) ? deadline.startedAt : undefined,
-          calledAt,
           releaseTimeoutMs: options.releaseTimeoutMs,
         });
-        if (areEventsWanted(this.#host.report)) traceOrigin(hold, deadline);
         this.#holds.add(hold);
-        if (this.#host.options.debug && !hold.isOfJob) watchForLeak(hold);
-        return hold.begin(leaseTermsOf(options)).handle;
+        return hold.begin(deadline, leaseTermsOf(options));
       });
     } catch (error) {
       const thrown = error instanceof LockTimeoutError ? error.with({}) : error;
-      tellFailure(this.#lock, deadline, thrown, options.signal);
+      this.#report.failed(deadline, thrown, options.signal);
       throw thrown;
     } finally {
       this.#limits.leave(this.#path);

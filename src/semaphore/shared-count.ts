@@ -1,10 +1,11 @@
-import type { CheckedClientOptions } from '../client/client-options.js';
-import { RequestFailedError } from '../client/client-errors.js';
+import type { CheckedClientOptions } from '../client/options/client-options.js';
+import { RequestFailedError } from '../client/report/client-errors.js';
 import { refused } from '../internals/refusal.js';
-import { getData } from '../zookeeper/operations.js';
-import type { Session } from '../zookeeper/session.js';
-import { watchZnode } from '../zookeeper/watch-znode.js';
-import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { getData } from '../zookeeper/wire/operations.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { watchZnode } from '../zookeeper/session/watch-znode.js';
+import { isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
+import type { Clock } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
 
 /**
@@ -32,15 +33,27 @@ export class SharedCount {
   }
 
   /**
-   * Calls `changed` once when the number is, or may be, different from `known`. Returns a function that removes the
-   * watch.
+   * Calls `changed` once when the number is, or may be, different from `known`. Asks again after each session timeout,
+   * because servers send no event to a client that may not read the znode any more (CVE-2024-23944). Returns a function
+   * that ends this.
    */
-  watch(session: Session, known: number, changed: () => void): () => void {
+  watch(session: Session, known: number, clock: Pick<Clock, 'after'>, changed: () => void): () => void {
     const found = ({ data }: { readonly data: Buffer }): void => {
       if (data.length !== 4 || data.readInt32BE() !== known) changed();
     };
     // Called after a refusal too: the next read reports the reason.
-    return watchZnode(session, this.#path, 'data', { found, told: changed, lost: changed, failed: changed });
+    const listener = { found, told: changed, lost: changed, failed: changed };
+    let stop: () => void;
+    const ask = (): void => {
+      const unwatch = watchZnode(session, this.#path, 'data', listener);
+      const cancel = clock.after(session.timeoutMs, ask);
+      stop = () => {
+        cancel();
+        unwatch();
+      };
+    };
+    ask();
+    return () => stop();
   }
 
   #parse(data: Buffer): number {

@@ -1,8 +1,8 @@
 import type { Clock } from '../support/clock.js';
-import { exists, getChildren } from '../zookeeper/operations.js';
-import { join } from '../zookeeper/path.js';
-import type { Session } from '../zookeeper/session.js';
-import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { exists, getChildren } from '../zookeeper/wire/operations.js';
+import { join } from '../zookeeper/wire/path.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { hasMarkedUuid } from '../driver/names.js';
 import { standardDriver } from '../driver/standard-driver.js';
 import { reached } from '../support/reached.js';

@@ -1,7 +1,7 @@
 import { inNoContext } from '../support/no-context.js';
-import { getData, setData } from '../zookeeper/operations.js';
-import { markIdle } from '../internals/idle-mark.js';
-import type { LockNode } from '../internals/lock-node.js';
+import { getData, setData } from '../zookeeper/wire/operations.js';
+import { markIdle } from '../internals/znode/znode-data.js';
+import type { LockNode } from '../internals/znode/lock-node.js';
 
 /**
  * Marks in the data of a sticky lock's znode that the lock is idle, so that the list of participants shows it, and

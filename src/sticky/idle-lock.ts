@@ -1,13 +1,13 @@
-import { LockTimeoutError } from '../client/lock-timeout-error.js';
+import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import type { LockHost } from '../client/lock-host.js';
-import { getData } from '../zookeeper/operations.js';
-import { join } from '../zookeeper/path.js';
-import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { getData } from '../zookeeper/wire/operations.js';
+import { join } from '../zookeeper/wire/path.js';
+import { ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { hasMarkedUuid } from '../driver/names.js';
 import type { Deadline } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
 import type { Grant } from '../internals/grant.js';
-import { isMarkedIdle } from '../internals/idle-mark.js';
+import { isMarkedIdle } from '../internals/znode/znode-data.js';
 import type { AcquireOptions, LockInternals, Tried } from '../internals/lock-internals.js';
 
 /** A lock that another process may keep without using it. A single try asks that process for it. */

@@ -1,7 +1,7 @@
 import { inNoContext } from '../support/no-context.js';
 import type { LockHost } from '../client/lock-host.js';
 import { Grant } from '../internals/grant.js';
-import type { LockNode } from '../internals/lock-node.js';
+import type { LockNode } from '../internals/znode/lock-node.js';
 import type { LockInternals } from '../internals/lock-internals.js';
 import type { Deadline } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';

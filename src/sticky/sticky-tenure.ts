@@ -3,7 +3,9 @@ import type { CancelTimer, Clock } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
 import { Grant } from '../internals/grant.js';
 import { IdleFlag } from './idle-flag.js';
-import type { LockNode } from '../internals/lock-node.js';
+import type { LockNode } from '../internals/znode/lock-node.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { isRetryable } from '../zookeeper/wire/zookeeper-error.js';
 import { reached } from '../support/reached.js';
 
 /**
@@ -19,7 +21,10 @@ export class StickyTenure {
   #contention: Contention = 'unknown';
   #idleSince: number | undefined;
   #stopTimer: CancelTimer | undefined;
+  #stopAsking: CancelTimer = nothing;
   #grants = 0n;
+  /** The connection on which the servers have last shown that the znode is there. */
+  #checkedOn = -1;
   #leftUntilPoll = servedBetweenPolls;
   #stopListening: (() => void)[] = [];
 
@@ -81,6 +86,7 @@ export class StickyTenure {
       this.#contention = 'some';
     }
     const { session } = node;
+    this.#checkedOn = session.epoch;
     this.#stopListening = [
       session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())),
       session.onChange(() => flag.catchUp()),
@@ -117,8 +123,12 @@ export class StickyTenure {
     if (this.#state.at !== 'serving' || this.#use.by !== 'nobody') return;
     const [next] = this.#waiters;
     if (next === undefined) {
-      if (this.#contention === 'some') void this.#leave();
-      else this.#becomeIdle();
+      if (this.#contention === 'some') {
+        void this.#leave();
+        return;
+      }
+      this.#becomeIdle();
+      if (!this.#isChecked(this.#state.node)) this.#becomeFit();
       return;
     }
     if (!this.#isFit()) {
@@ -182,9 +192,26 @@ export class StickyTenure {
       },
       () => answered('some'),
     );
+    this.#askAgainLater(session);
+  }
+
+  /**
+   * Asks again after each session timeout: servers send no event of a list to a client that may not read it any more
+   * (CVE-2024-23944). A refusal means that others may wait.
+   */
+  #askAgainLater(session: Session): void {
+    this.#stopAsking = this.#options.clock.after(session.timeoutMs, () => {
+      const { path } = this.#options;
+      session.watches.plant(path, 'children', this.#contended).then(
+        (names = []) => names.length > 1 && this.#contended(),
+        (error: unknown) => isRetryable(error) || this.#contended(),
+      );
+      this.#askAgainLater(session);
+    });
   }
 
   readonly #contended = (): void => {
+    this.#stopAsking();
     this.#contention = 'some';
     if (this.#use.by === 'question') this.#use = free;
     this.#goOn();
@@ -192,26 +219,38 @@ export class StickyTenure {
 
   /**
    * True if the session is connected and was heard from lately, because otherwise no request of another process could
-   * arrive, and if the session's deadline is far enough away.
+   * arrive, if the session's deadline is far enough away, and if the znode was checked on this connection.
    */
   #isFit(): boolean {
     if (this.#state.at !== 'serving') return false;
     const { session } = this.#state.node;
     const silentMs = this.#options.clock.now() - session.connection.heardAt;
-    return session.isConnected && session.isAlive() && silentMs < session.timeoutMs / 4 && session.hasTimeToGrant;
+    const isHeard = session.isConnected && session.isAlive() && silentMs < session.timeoutMs / 4;
+    return isHeard && session.hasTimeToGrant && this.#isChecked(this.#state.node);
   }
 
-  /** Proves the session, then serves the next waiter. A change of the session does the same. */
+  /** False after a reconnect, because the events that the old connection has missed arrive later, in no order. */
+  #isChecked({ session }: LockNode): boolean {
+    return this.#checkedOn === session.epoch;
+  }
+
+  /** Proves the session and the znode, then serves the next waiter. A change of the session does the same. */
   #becomeFit(): void {
     if (this.#state.at !== 'serving' || !this.#state.node.session.isConnected) return;
-    const { session } = this.#state.node;
+    const { node } = this.#state;
+    const { session } = node;
+    const { epoch } = session;
     const rest: Use = { by: 'rest', stop: nothing };
     this.#use = rest;
     const pause = (): void => {
       if (this.#use === rest)
         rest.stop = this.#options.clock.after(this.#isFit() ? 0 : session.proofPauseMs, () => this.#rested(rest));
     };
-    session.prove().then(pause, pause);
+    const proven = (): void => {
+      if (session.epoch === epoch) this.#checkedOn = epoch;
+      pause();
+    };
+    session.prove(node).then(proven, pause);
   }
 
   #rest(): void {
@@ -280,6 +319,7 @@ export class StickyTenure {
     this.#use = free;
     this.#idleSince = undefined;
     this.#stopTimer?.();
+    this.#stopAsking();
     for (const stop of this.#stopListening.splice(0)) stop();
     this.#ended();
     for (const waiter of [...this.#waiters]) {

@@ -3,7 +3,7 @@ import type { MutexAcquireOptions } from '../mutex/acquire-options.js';
 import { orderedQueue } from '../mutex/curator-way.js';
 import { addWay, type MutexQueue, type MutexWay, type QueuedLock, type UsedLock } from '../mutex/mutex-way.js';
 import { expectDuration, expectOptions } from '../support/validate.js';
-import { join } from '../zookeeper/path.js';
+import { join } from '../zookeeper/wire/path.js';
 import { IdleLock } from './idle-lock.js';
 import { StickyLock } from './sticky-lock.js';
 

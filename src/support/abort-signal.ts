@@ -1,3 +1,4 @@
+import { Listeners } from './listeners.js';
 import { callApplication, inNoContext } from './no-context.js';
 
 /**
@@ -51,4 +52,61 @@ export function listenForAbort(signal: AbortSignal, heard: (reason: unknown) => 
       return false;
     }
   };
+}
+
+/**
+ * Listens to AbortSignals. A signal carries one listener of this library, no matter how many calls of how many clients
+ * share it, because Node warns of a leak from the eleventh listener on.
+ */
+class AbortHubs {
+  /** If a signal cannot remove a listener, its hub lives as long as the signal. */
+  readonly #hubs = new WeakMap<AbortSignal, Hub>();
+
+  /**
+   * Calls `listener` with the reason when `signal` aborts. Calls it at once if the signal has aborted, or cannot be
+   * listened to. Returns a function that removes the listener.
+   */
+  onAbort(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
+    const hub = this.#hubs.get(signal) ?? this.#open(signal);
+    if (hub.end) {
+      listener(hub.end.reason);
+      return nothing;
+    }
+    const remove = hub.listeners.add(listener);
+    hub.count += 1;
+    return () => {
+      remove();
+      hub.count -= 1;
+      // If the signal cannot remove the hub's listener, that listener serves the next calls.
+      if (hub.count === 0 && hub.stop()) this.#hubs.delete(signal);
+    };
+  }
+
+  #open(signal: AbortSignal): Hub {
+    const hub: Hub = { listeners: new Listeners(), end: undefined, stop: () => false, count: 0 };
+    hub.stop = listenForAbort(signal, (reason) => {
+      hub.end = { reason };
+      hub.listeners.tell(reason);
+    });
+    if (hub.end) hub.stop();
+    else this.#hubs.set(signal, hub);
+    return hub;
+  }
+}
+
+/**
+ * One instance for the process, because a signal belongs to the application, which may give it to all of its clients.
+ */
+export const abortHubs = new AbortHubs();
+
+interface Hub {
+  readonly listeners: Listeners<unknown>;
+  /** Set once the signal has aborted. */
+  end: { readonly reason: unknown } | undefined;
+  stop: () => boolean;
+  count: number;
+}
+
+function nothing(): void {
+  // There is no listener to remove.
 }

@@ -1,8 +1,6 @@
-import { abortHubs } from './abort-hubs.js';
-import { abortReason } from './abort-signal.js';
+import { abortHubs, abortReason } from './abort-signal.js';
 import type { Clock } from './clock.js';
 import { Listeners } from './listeners.js';
-import type { TracedOperation, TracingMessage } from './traced-operation.js';
 
 /**
  * The end of one call's wait: its one absolute deadline, its AbortSignal, or the end of the client, whichever comes
@@ -17,8 +15,6 @@ export class Deadline<Of extends Caller = Caller> {
   readonly mayWait: boolean;
   /** The time when the call began; monotonic milliseconds. */
   readonly startedAt: number;
-  /** The call on its tracing channel; undefined if nobody subscribed to that when it began. */
-  traced: TracedOperation<TracingMessage> | undefined;
   /** The call of this process that this one waits for, instead of asking the servers itself. */
   follows: Deadline | undefined;
   #progress: Progress = 'asking';

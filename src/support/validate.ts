@@ -124,7 +124,8 @@ export function expectedKind(option: string, accepted: string, value: unknown): 
     : expected(option, accepted, value);
 }
 
-function shown(value: unknown): string {
+/** A value for a message. Of an object only the class or the keys, because the values may be secrets. */
+export function shown(value: unknown): string {
   if (typeof value === 'string') return printableJson(value);
   if (typeof value === 'function') return 'a function';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';

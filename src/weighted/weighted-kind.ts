@@ -1,6 +1,6 @@
-import { checkExists, multi, setData } from '../zookeeper/operations.js';
-import type { Session } from '../zookeeper/session.js';
-import { ZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { checkExists, multi, setData } from '../zookeeper/wire/operations.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import type { Claimed, ParticipantName, QueueKind, QueueView, Standing } from '../internals/queue-view.js';
 import { encodeClaim } from './claim.js';
 import { lookAtWeighted, type WeightedLook } from './weighted-look.js';

@@ -1,12 +1,12 @@
 import { ForeignDataError } from './foreign-data-error.js';
 import { ForeignNodeError } from '../internals/lock-errors.js';
-import { getChildren, getData } from '../zookeeper/operations.js';
-import type { Session } from '../zookeeper/session.js';
-import { isZooKeeperError } from '../zookeeper/zookeeper-error.js';
+import { getChildren, getData } from '../zookeeper/wire/operations.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { decodeClaim } from './claim.js';
 import { weightedChild } from './weighted-name.js';
 import { WeightedQueue } from './weighted-queue.js';
-import { OnceATick } from '../zookeeper/once-a-tick.js';
+import { OnceATick } from '../zookeeper/session/once-a-tick.js';
 
 /**
  * A weighted lock as the servers showed it once: first the data of its znode, then its children. In this order, a

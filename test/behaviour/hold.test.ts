@@ -12,7 +12,7 @@ import {
   type LockClient,
   type LockDecision,
 } from '../../src/index.ts';
-import { exists } from '../../src/zookeeper/operations.ts';
+import { exists } from '../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { aborted, rejection } from '../../lab/until.ts';
 import { queueOf, queueReaches, takeAway } from '../../lab/queue.ts';

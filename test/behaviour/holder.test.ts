@@ -7,7 +7,7 @@ import {
   lockKey,
   type Participant,
 } from '../../src/index.ts';
-import { localAddress } from '../../src/internals/local-address.ts';
+import { localAddress } from '../../src/internals/znode/znode-data.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { rejection, until } from '../../lab/until.ts';
 import { queueReaches } from '../../lab/queue.ts';

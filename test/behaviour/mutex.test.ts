@@ -244,6 +244,7 @@ describe('InterProcessMutex', () => {
     });
     await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
     expect(await mutex.tryAcquire()).to.equal(undefined);
+    expect((await mutex.holder())?.path).to.equal(`${path}/!somebody`);
     expect(isGranted).to.equal(false);
     await lab.observer.remove(`${path}/!somebody`);
     await (await waiting).release();
@@ -343,6 +344,20 @@ describe('InterProcessMutex', () => {
       .and.to.contain('AbortSignal');
     expect(await rejection(mutex.tryAcquire(-5))).to.be.instanceOf(RangeError);
     expect(await lab.observer.exists(path)).to.equal(false);
+  });
+
+  it('tells a hold that has expired as held for at least its lease', async () => {
+    const mutex = new InterProcessMutex(lab.client, testPath('expired'));
+    const heldMs: number[] = [];
+    lab.client.on('lock', (event) => {
+      if (event.type === 'expired') heldMs.push(event.heldMs ?? 0);
+    });
+    for (let count = 1; count <= 5; count += 1) {
+      const hold = await mutex.acquire({ leaseMs: 30 });
+      await until('the lease ends', () => heldMs.length === count);
+      await hold.release();
+    }
+    expect(Math.min(...heldMs)).to.be.at.least(30);
   });
 
   it('refuses every call at once after close', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold, type LockClient } from '../../src/index.ts';
-import { exists } from '../../src/zookeeper/operations.ts';
+import { exists } from '../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { queueReaches } from '../../lab/queue.ts';
 import type { Frame } from '../../lab/proxy/zk-proxy.ts';

@@ -341,6 +341,20 @@ describe('readers and writers', () => {
     }
   });
 
+  for (const foreign of ['!somebody', `${'0'.repeat(32)}__lock__0000000000`])
+    it(`behind ${foreign} are locked, and show it`, async () => {
+      const path = testPath('behind-foreign');
+      const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, path, { foreignNodes: 'wait' });
+      await readLock.withLock(() => lab.observer.create(`${path}/${foreign}`));
+      for (const lock of [readLock, writeLock]) {
+        expect((await lock.participants()).map((participant) => participant.path)).to.deep.equal([
+          `${path}/${foreign}`,
+        ]);
+      }
+      expect(await writeLock.tryAcquire()).to.equal(undefined);
+      expect(await writeLock.isLocked()).to.equal(true);
+    });
+
   it('refuse unknown and invalid options', () => {
     const make = (options: unknown) => () =>
       new InterProcessReadWriteLock(lab.client, '/rw', options as Record<string, never>);

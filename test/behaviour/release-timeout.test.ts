@@ -177,7 +177,8 @@ describe('releaseTimeoutMs', () => {
     await sticky.withLock(() => undefined, limit);
     const hold = await sticky.acquire(limit);
     const theirs = lab.theirs.acquire();
-    await queueReaches(lab.theirs, 2);
+    // Behind the event that tells the holder's client of the other process.
+    await queueReaches(sticky, 2);
     lab.proxy.silence();
     expect(await lasts(hold.release())).to.be.within(3_000, 3_005);
     lab.proxy.speak();

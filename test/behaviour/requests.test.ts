@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import { exists } from '../../src/zookeeper/operations.ts';
+import { exists } from '../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { rejection } from '../../lab/until.ts';

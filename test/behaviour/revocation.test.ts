@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { expect } from 'chai';
 import {
   forceRelease,
@@ -8,11 +7,10 @@ import {
   LockLostError,
   lockContext,
   revoke,
-  watchQueue,
   type BackgroundEvent,
   type Hold,
 } from '../../src/index.ts';
-import { createSequential, exists, sync } from '../../src/zookeeper/operations.ts';
+import { createSequential, exists, sync } from '../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { chosenVersion } from '../../lab/servers/versions.ts';
 import { virtualMachine } from '../../lab/world.ts';
@@ -416,60 +414,16 @@ describe('revocation', () => {
     });
   });
 
-  describe('leaves the data of the znode known', () => {
-    const shownBy = async (asker: LockClient, hold: Hold): Promise<[string | undefined, number | undefined]> => {
-      const holder = await new InterProcessMutex(asker, hold.path.slice(0, hold.path.lastIndexOf('/'))).holder();
-      return [holder?.data.toString(), holder?.owner?.pid];
-    };
-    const known: [string, number] = [JSON.stringify({ host: hostname(), pid: process.pid }), process.pid];
-
-    it('to a client that has revoked, and had never read the data', async () => {
-      const hold = await lock('revoker').theirs.acquire({ data: 'owner' });
-      await revoke(lab.client, hold.path);
-      await revoke(lab.client, hold.path);
-      expect(await lab.observer.read(hold.path)).to.equal('__REVOKE__');
-      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
-      await hold.release();
-    });
-
-    it('to a client that has released the lock by force', async () => {
-      const hold = await lock('forcer').theirs.acquire({ data: 'owner' });
-      const loss = aborted(hold.signal);
-      const forcing = forceRelease(lab.client, hold.path);
-      await loss;
-      expect(await lab.observer.read(hold.path)).to.equal('__FORCE__');
-      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
-      await hold.release();
-      await forcing;
-    });
-
-    it('to a client that had read the data before another client revoked', async () => {
-      const { theirs, mutex } = lock('reader');
-      const hold = await theirs.acquire({ data: 'owner' });
-      await mutex.participants();
-      await lab.observer.write(hold.path, '__REVOKE__');
-      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
-      const queues = watchQueue(lab.client, mutex.path);
-      expect((await queues.next()).value?.holder?.owner?.pid).to.equal(process.pid);
-      await queues.return();
-      await hold.release();
-    });
-
-    it('to the client that has written the data', async () => {
-      const hold = await lock('writer').mutex.acquire({ data: 'owner' });
-      await lab.observer.write(hold.path, '__REVOKE__');
-      expect(await shownBy(lab.client, hold)).to.deep.equal(known);
-      await hold.release();
-    });
-
-    it('to no other client: others see the mark, and all see data that is no mark', async () => {
-      const hold = await lock('nobody').theirs.acquire({ data: 'owner' });
-      await lab.observer.write(hold.path, '__REVOKE__');
-      expect(await shownBy(lab.client, hold)).to.deep.equal(['__REVOKE__', undefined]);
-      await lab.observer.write(hold.path, 'other');
-      expect(await shownBy(lab.client, hold)).to.deep.equal(['other', undefined]);
-      await hold.release();
-    });
+  it('overwrites the data of the znode, for every client', async () => {
+    const { mutex, theirs } = lock('overwritten');
+    const hold = await mutex.acquire({ data: 'owner' });
+    expect((await theirs.holder())?.owner?.pid).to.equal(process.pid);
+    await revoke(lab.other, hold.path);
+    for (const asker of [mutex, theirs]) {
+      const holder = await asker.holder();
+      expect([holder?.data.toString(), holder?.owner]).to.deep.equal(['__REVOKE__', undefined]);
+    }
+    await hold.release();
   });
 
   it('requests revocation of a znode that may be written and not read', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessReadWriteLock, LockClient, type Hold } from '../../src/index.ts';
-import { remove } from '../../src/zookeeper/operations.ts';
+import { remove } from '../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold } from '../../src/index.ts';
-import { from } from '../../lab/proxy/frame-matches.ts';
+import { answered, from, once as atNext } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { LeaseDriver } from '../../src/semaphore/lease-driver.ts';
 import { testPath } from '../../lab/test-path.ts';
@@ -77,6 +77,21 @@ describe('a sticky lock', () => {
     // Much sooner than the idle time.
     expect(lab.now() - releasedAt).to.be.below(1_000);
     expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
+  });
+
+  it('is given up after the release when the answer to its list is lost, while another client waits', async () => {
+    const mutex = sticky();
+    const hold = await mutex.acquire();
+    const waiting = new InterProcessMutex(lab.other, mutex.path).acquire();
+    await queueReaches(new InterProcessMutex(lab.other, mutex.path), 2);
+    // Shows the client a transaction after the create of the waiter, so the next connection does not report the waiter.
+    await lab.client.session.prove();
+    atNext(lab.proxy, (frame) => answered('getChildren2')(frame) && frame.path === mutex.path, 'cut');
+    const releasedAt = lab.now();
+    await hold.release();
+    await (await waiting).release();
+    // Sooner than the next question, after a session timeout.
+    expect(lab.now() - releasedAt).to.be.below(2_000);
   });
 
   it('is given up while it is idle when another client queues up', async () => {
@@ -269,6 +284,34 @@ describe('a sticky lock', () => {
     expect(
       await new InterProcessMutex(lab.other, mutex.path).tryAcquire(2_000).then((hold) => hold?.release()),
     ).to.equal('released');
+  });
+
+  it('serves no waiter with a znode that was deleted during an outage', async () => {
+    const mutex = sticky();
+    const first = await idle(mutex);
+    await lab.proxy.refuse();
+    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
+    lab.proxy.cut();
+    await suspended;
+    const waiting = mutex.acquire();
+    await lab.observer.remove(first.path);
+    await lab.proxy.accept();
+    const hold = await waiting;
+    expect(hold.path).not.to.equal(first.path);
+    await hold.release();
+  });
+
+  it('can be taken by a local tryAcquire soon after a reconnect', async () => {
+    const mutex = sticky();
+    const first = await idle(mutex);
+    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
+    lab.proxy.cut();
+    await suspended;
+    expect(await new Promise((resolve) => lab.client.once('state', resolve))).to.equal('reconnected');
+    await lab.sleep(100);
+    const hold = await mutex.tryAcquire();
+    expect(hold?.path).to.equal(first.path);
+    await hold?.release();
   });
 
   it('starts over if its znode is deleted', async () => {

@@ -41,6 +41,12 @@ describe('a warning in a history', () => {
         'warnings',
       ]));
   }
+
+  it('is none if owners that take locks outside of contexts wait for each other', () => {
+    const error = 'Warning: zookeeper-fair-lock: … Both were called outside of every lock context, …';
+    const script = calm().say(1_000, { type: 'warning', client: 'c1', what: 'warning', error });
+    expect(script.findings).to.deep.equal([]);
+  });
 });
 
 describe('a history without grants', () => {

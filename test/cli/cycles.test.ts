@@ -9,7 +9,7 @@ import { labOfEachTest } from '../../lab/lab.ts';
 
 const bin = fileURLToPath(new URL('../../packages/zklock/bin/zklock.cjs', import.meta.url));
 const shells = 20;
-/** `ZKLOCK_CYCLES=1000 npm run test:cli -- test/cli/cycles.test.ts` is the whole run. */
+/** `ZKLOCK_CYCLES=1000 npm run suite -- cli test/cli/cycles.test.ts` is the whole run. */
 const cycles = Number(process.env['ZKLOCK_CYCLES'] ?? 100);
 
 describe('twenty shells on one path', function () {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { InterProcessReadWriteLock, InterProcessSemaphore } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
-import { remove } from '../../src/zookeeper/operations.ts';
+import { remove } from '../../src/zookeeper/wire/operations.ts';
 import { createParents } from '../behaviour/field/support.ts';
 import { Zklock } from './support/zklock.ts';
 

@@ -47,6 +47,30 @@ describe('zklock run when the lock is lost', function () {
       .and.not.to.include('ending');
   });
 
+  it('servers that move, as --servers-file says, end nothing', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'zklock-'));
+    try {
+      const file = join(folder, 'servers');
+      writeFileSync(file, lab.proxy.connectString);
+      const options = ['--json', '--servers-file', file, '--session-timeout', '20'];
+      await using zklock = new Zklock(['run', ...options, lab.path, '-c', obedient]);
+      await zklock.prints('ready');
+      const held = await lab.observer.ephemerals(lab.path);
+      writeFileSync(file, lab.connectString);
+      await lab.proxy.refuse();
+      lab.proxy.cut();
+      await until('it is connected', () => zklock.events.some((event) => event['state'] === 'reconnected'));
+      expect(await lab.observer.ephemerals(lab.path))
+        .to.deep.equal(held)
+        .and.have.length(1);
+      expect(zklock.events.map(({ event }) => event)).not.to.include('ending');
+      zklock.signal('SIGTERM');
+      expect(await zklock.ends()).to.equal(143);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   // hashicorp/consul #2022 and #873: the shell was killed, and its child ran on.
   it('a znode that somebody deletes ends the shell and its children at once, and then --on-lost runs', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'zklock-'));

@@ -51,7 +51,7 @@ const faults: Readonly<Record<string, (runs: readonly Run[], silence: () => void
   },
 };
 
-/** `ZKLOCK_LOSSES=100 npm run test:cli -- test/cli/sessions.test.ts`: at least so many losses of each kind of command. */
+/** `ZKLOCK_LOSSES=100 npm run suite -- cli test/cli/sessions.test.ts`: at least so many losses of each kind of command. */
 const losses = Number(process.env['ZKLOCK_LOSSES'] ?? Object.keys(faults).length);
 const rounds = Math.ceil(losses / Object.keys(faults).length);
 

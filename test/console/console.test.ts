@@ -4,7 +4,7 @@ import { InterProcessMutex, type Hold } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { until } from '../../lab/until.ts';
 import { setData } from '../../lab/semaphores.ts';
-import { createEphemeral, remove } from '../../src/zookeeper/operations.ts';
+import { createEphemeral, remove } from '../../src/zookeeper/wire/operations.ts';
 import { consoleOfEachTest } from './support/console-of.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
@@ -65,6 +65,44 @@ describe('the web console, in a browser', function () {
     for (const hold of waiting) await (await hold).release();
   });
 
+  it('shows the path with 2 before the one with 10', async () => {
+    const page = await shown.open();
+    const holds = [await at('o/10').acquire(), await at('o/2').acquire(), await at('p').acquire()];
+    await shows(page, 'o/2', 'o/10', 'p');
+    await releaseAll(...holds);
+  });
+
+  it('keeps the search, the filter and the order in its address', async () => {
+    const page = await shown.open();
+    const holds = [await at('orders/a').acquire(), await at('orders/b').acquire(), await at('mail').acquire()];
+    await page.getByLabel('Search').fill('orders');
+    await page.getByLabel('Show', { exact: true }).selectOption('held');
+    await page.getByRole('button', { name: 'Lock', exact: true }).click();
+    await shows(page, 'orders/b', 'orders/a');
+    expect(new URL(page.url()).search).to.equal('?search=orders&filter=held&reverse=');
+    await page.reload();
+    await shows(page, 'orders/b', 'orders/a');
+    await page.getByLabel('Search').press('Escape');
+    expect(new URL(page.url()).search).to.equal('?filter=held&reverse=');
+    await page.goto(`${shown.server.url}?filter=nonsense&sort=nonsense`);
+    await shows(page, 'mail', 'orders/a', 'orders/b');
+    await releaseAll(...holds);
+  });
+
+  it('opens a row by a click anywhere in it, and moves no column', async () => {
+    const page = await shown.open();
+    const widths = (): Promise<string> =>
+      page.evaluate("[...document.querySelectorAll('thead th')].map((head) => head.offsetWidth).join()");
+    const before = await widths();
+    const hold = await at('orders').acquire({ data: bytes(`a holder with a long name ${'x'.repeat(200)}`) });
+    await rowOf(page, 'orders').locator('td.holder').click();
+    await page.getByText(hold.path, { exact: true }).waitFor();
+    expect(await widths()).to.equal(before);
+    await rowOf(page, 'orders').locator('td.holder').click();
+    await page.getByText(hold.path, { exact: true }).waitFor({ state: 'detached' });
+    await hold.release();
+  });
+
   it('finds locks by path, data and state', async () => {
     const page = await shown.open();
     const [orders, mail] = [await at('orders').acquire({ data: bytes('web-1') }), await at('mail').acquire()];
@@ -115,18 +153,23 @@ describe('the web console, in a browser', function () {
   });
 
   it('says when it is cut off from ZooKeeper, and shows no stale row afterwards', async () => {
-    const page = await shown.open();
+    const page = await shown.open({ allowRevoke: true });
     const [kept, gone] = [await at('kept').acquire(), await at('gone').acquire()];
     await shows(page, 'gone', 'kept');
+    await rowOf(page, 'kept').click();
+    const takeAway = page.getByRole('button', { name: 'Take away' });
+    expect(await takeAway.isEnabled()).to.equal(true);
     await lab.proxy.refuse();
     lab.proxy.cut();
     await page.getByRole('alert').getByText('cut off from ZooKeeper').waitFor();
+    expect(await takeAway.isEnabled()).to.equal(false);
     await gone.release();
     const added = await at('added').acquire();
     await lab.proxy.accept();
     await shows(page, 'added', 'kept');
     await page.getByText('live', { exact: true }).waitFor();
     expect(await page.getByRole('alert').isVisible()).to.equal(false);
+    expect(await takeAway.isEnabled()).to.equal(true);
     await releaseAll(kept, added);
   });
 

@@ -10,7 +10,7 @@ import {
   multi,
   openAcl,
   remove,
-} from '../../src/zookeeper/operations.ts';
+} from '../../src/zookeeper/wire/operations.ts';
 import { probeOfEachTest } from './probe.ts';
 
 const none = new Uint8Array(0);

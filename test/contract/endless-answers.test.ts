@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../src/index.ts';
-import { DigestMd5Handshake } from '../../src/zookeeper/digest-md5-handshake.ts';
-import type { Network } from '../../src/zookeeper/network.ts';
-import { Session } from '../../src/zookeeper/session.ts';
-import { Writer } from '../../src/zookeeper/wire.ts';
+import { DigestMd5Handshake } from '../../src/zookeeper/wire/digest-md5-handshake.ts';
+import type { Network } from '../../src/zookeeper/network/network.ts';
+import { Session } from '../../src/zookeeper/session/session.ts';
+import { Writer } from '../../src/zookeeper/wire/wire.ts';
 import { ConnectionProbe } from '../../lab/wire/connection-probe.ts';
 import { FakeLink } from '../../lab/wire/fake-link.ts';
 import { connectResponse, startFakeServer } from '../../lab/servers/fake-server.ts';
@@ -118,8 +118,7 @@ function sessionOf(network: Network, clock: ManualClock): Session {
   const ignore = (): undefined => undefined;
   return new Session(
     {
-      hosts: [{ host: '127.0.0.1', port: 1 }],
-      chroot: '',
+      servers: { hosts: [{ host: '127.0.0.1', port: 1 }], chroot: '' },
       auth: [],
       tickTimeMs: undefined,
       clock,
@@ -167,7 +166,7 @@ function turn(): Promise<void> {
 /** Events for paths that were never watched, events of an unknown type, and answers to an authentication that was not sent. */
 function* framesWithoutEnd(): Generator<Buffer> {
   const frames = new Writer();
-  const add = (write: (to: Writer) => unknown): void => frames.addFrame({ write }, Buffer.alloc(0));
+  const add = (write: (to: Writer) => unknown): void => void frames.addFrame({ write }, Buffer.alloc(0));
   for (let index = 0; index < 1_000; index += 1) {
     add((to) =>
       to

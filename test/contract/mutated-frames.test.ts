@@ -18,10 +18,10 @@ import {
   setWatches,
   sync,
   type Operation,
-} from '../../src/zookeeper/operations.ts';
-import { isZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
-import type { Network } from '../../src/zookeeper/network.ts';
-import { ServerTraits } from '../../src/zookeeper/server-traits.ts';
+} from '../../src/zookeeper/wire/operations.ts';
+import { isZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
+import type { Network } from '../../src/zookeeper/network/network.ts';
+import { ServerTraits } from '../../src/zookeeper/connection/server-traits.ts';
 import { ConnectionProbe } from '../../lab/wire/connection-probe.ts';
 import { FakeLink } from '../../lab/wire/fake-link.ts';
 import { connectResponse } from '../../lab/servers/fake-server.ts';

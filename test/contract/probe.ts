@@ -2,8 +2,8 @@ import { startRealServer, type ServerOptions, type ZooKeeperServer } from '../..
 import { testPath } from '../../lab/test-path.ts';
 import { until } from '../../lab/until.ts';
 import { ConnectionProbe, type ProbeOptions } from '../../lab/wire/connection-probe.ts';
-import { openAcl, createPersistent, type Operation } from '../../src/zookeeper/operations.ts';
-import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
+import { openAcl, createPersistent, type Operation } from '../../src/zookeeper/wire/operations.ts';
+import { ZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
 
 /** A connection of the library to a real server, for requests one by one. Both are new for each suite or test. */
 export interface ProbeLab<Server = ZooKeeperServer> {

@@ -20,7 +20,7 @@ import {
   setData,
   sync,
   type Operation,
-} from '../../src/zookeeper/operations.ts';
+} from '../../src/zookeeper/wire/operations.ts';
 import { probeOfEachTest } from './probe.ts';
 
 const none = new Uint8Array(0);

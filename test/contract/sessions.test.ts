@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { until } from '../../lab/until.ts';
 import { dial } from '../../lab/wire/wire-client.ts';
-import { createEphemeral, exists, openAcl, setData } from '../../src/zookeeper/operations.ts';
+import { createEphemeral, exists, openAcl, setData } from '../../src/zookeeper/wire/operations.ts';
 import { PlainSession } from './embedded/support/plain-session.ts';
 import { probeOfEachTest } from './probe.ts';
 

@@ -12,7 +12,7 @@ import {
   removeWatch,
   setData,
   setWatches,
-} from '../../src/zookeeper/operations.ts';
+} from '../../src/zookeeper/wire/operations.ts';
 import { needs } from '../../lab/skip-without.ts';
 import { probeOfEachTest } from './probe.ts';
 

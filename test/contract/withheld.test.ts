@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { needs } from '../../lab/skip-without.ts';
 import { chosenVersion } from '../../lab/servers/versions.ts';
 import { startRealServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 import { account, anyone, permission, type Account } from '../../lab/wire/account.ts';
@@ -9,7 +10,7 @@ import {
   getData,
   setWatches,
   type Operation,
-} from '../../src/zookeeper/operations.ts';
+} from '../../src/zookeeper/wire/operations.ts';
 import { EmbeddedZooKeeper } from '../../packages/testing/src/index.ts';
 import { probeOf } from './probe.ts';
 
@@ -21,7 +22,7 @@ const { version: realVersion, withholds: realWithholds = false } = chosenVersion
 /** The events of a znode that the watcher may not read (CVE-2024-23944). The first versions of each line still send them. */
 for (const [server, start, withholds] of [
   [`ZooKeeper ${realVersion}`, () => startRealServer(), realWithholds],
-  ['an embedded server like 3.8.4', () => EmbeddedZooKeeper.start({ version: '3.8' }), true],
+  ['an embedded server like 3.8.0', () => EmbeddedZooKeeper.start({ version: '3.8' }), true],
   ['an embedded server like 3.9.5', () => EmbeddedZooKeeper.start({ version: '3.9' }), true],
 ] as const)
   describe(`${server}, of a znode that the watcher may not read:`, () => {
@@ -84,7 +85,7 @@ for (const [server, start, withholds] of [
     });
 
     it('a recursive watch is silent, and one of the children beside it on the same path is not', async function () {
-      if (server.startsWith('ZooKeeper 3.5.')) this.skip();
+      if (server.startsWith('ZooKeeper')) needs(this, 'addWatch');
       await ask(addRecursiveWatch(path));
       await ask(getChildren(path, true));
       await admin.create(`${path}/1`, hidden);

@@ -27,7 +27,10 @@ describe("the demo's ZooKeeper", () => {
   });
 
   it('is followed by the other servers that can be tried', () => {
-    expect(furtherTrials('embedded')).to.include('npm start -- --real').and.to.include('docker-compose up');
+    expect(furtherTrials('embedded'))
+      .to.include('npm start -- --real')
+      .and.to.include('docker-compose up')
+      .and.to.include('zklock console');
     expect(furtherTrials('real')).not.to.include('--real');
   });
 });

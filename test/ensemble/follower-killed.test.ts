@@ -1,4 +1,4 @@
-import { exists } from '../../src/zookeeper/operations.ts';
+import { exists } from '../../src/zookeeper/wire/operations.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs } from './support/rivals.ts';
 import { tickTimeMs, useTrio } from '../../lab/servers/trio.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
-import type { Session } from '../../src/zookeeper/session.ts';
-import { nodesOf } from '../../src/internals/lock-node.ts';
+import type { Session } from '../../src/zookeeper/session/session.ts';
+import { nodesOf } from '../../src/internals/znode/lock-node.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { useTrio } from '../../lab/servers/trio.ts';
 import { dial } from '../../lab/wire/wire-client.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { LockClient } from '../../src/index.ts';
-import { exists } from '../../src/zookeeper/operations.ts';
+import { exists } from '../../src/zookeeper/wire/operations.ts';
 import { connectToFirst } from '../../lab/lock-clients.ts';
 import { until } from '../../lab/until.ts';
 import { Contest, longTimeoutMs, shortTimeoutMs, wantedBy } from './support/rivals.ts';

@@ -3,6 +3,7 @@ import {
   LockError,
   retryForever,
   type AcquireOptions,
+  type ConnectStringSource,
   type Hold,
   type LockClientOptions,
   type LockErrorCode,
@@ -121,9 +122,9 @@ export class CaseRun implements AsyncDisposable {
   }
 
   /** Connects the client under test; rejects as `LockClient.connect` does. */
-  async connect(options: { readonly connectionTimeoutMs?: number; readonly knowsTick?: boolean } = {}): Promise<void> {
-    const { connectionTimeoutMs = ageMs, knowsTick = true } = options;
-    const connecting = this.#connect(this.process, this.wire.connectString, {
+  async connect(options: Connecting = {}): Promise<void> {
+    const { connectionTimeoutMs = ageMs, knowsTick = true, servers = this.wire.connectString } = options;
+    const connecting = this.#connect(this.process, servers, {
       sessionTimeoutMs,
       connectionTimeoutMs,
       ...(knowsTick && { tickTimeMs: this.servers.tickTimeMs }),
@@ -138,7 +139,7 @@ export class CaseRun implements AsyncDisposable {
     return this.#connect(this.#otherProcess, hosts, { sessionTimeoutMs: 20_000 });
   }
 
-  #connect(whose: VirtualProcess, hosts: string, options: LockClientOptions): Promise<LockClient> {
+  #connect(whose: VirtualProcess, hosts: ConnectStringSource, options: LockClientOptions): Promise<LockClient> {
     const surroundings = surroundingsOf(whose, machine, this.#random);
     return LockClient.connectIn(surroundings, hosts, { retryPolicy: retryForever(20), ...options });
   }
@@ -376,4 +377,12 @@ function placeOf(name: string): string {
 
 function isCoded(error: unknown, code: LockErrorCode): boolean {
   return error instanceof LockError && error.code === code;
+}
+
+/** The options of the connect of the client under test. */
+interface Connecting {
+  readonly connectionTimeoutMs?: number;
+  readonly knowsTick?: boolean;
+  /** @default the proxies of all servers */
+  readonly servers?: ConnectStringSource;
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { sleep } from '../../lab/world.ts';
-import { Writer } from '../../src/zookeeper/wire.ts';
+import { Writer } from '../../src/zookeeper/wire/wire.ts';
 import { sessionTimeoutMs, type CaseRun } from './case-run.ts';
 import { never, type Fault } from './fault.ts';
 

@@ -78,6 +78,27 @@ export const recoveries: readonly Scenario[] = [
     };
   }),
   {
+    name: 'a holder whose list of servers changes in an outage, with a waiter behind',
+    frames: 11,
+    members: 3,
+    begin: async (run) => {
+      const [old, ...others] = run.wire.proxies.map(({ connectString }) => connectString);
+      let list = String(old);
+      await ready(run, { servers: () => Promise.resolve(list) });
+      const { hold, next } = await heldBeforeWaiter(run);
+      await run.wire.proxy.refuse();
+      run.wire.proxy.cut();
+      await run.wait('the outage', () => !run.subject.session.isConnected);
+      const before = run.wire.saw('server', 'sync');
+      return async () => {
+        list = others.join(',');
+        await run.wait('the new connection proven', () => run.wire.saw('server', 'sync') > before);
+        await run.release(hold);
+        await run.release(await next);
+      };
+    },
+  },
+  {
     name: 'a grant that has to be proven first',
     frames: 6,
     begin: async (run) => {

@@ -1,20 +1,11 @@
 import { LockError, type Hold } from '../../src/index.ts';
 import { sent } from '../../lab/proxy/frame-matches.ts';
-import { askingScenarios } from './asking-scenarios.ts';
 import { electionScenarios } from './election-scenarios.ts';
-import { leaseScenarios } from './lease-scenarios.ts';
-import { lookAheadScenarios } from './look-ahead-scenarios.ts';
-import { quietScenarios } from './quiet-scenarios.ts';
-import { readWriteScenarios } from './read-write-scenarios.ts';
-import { recoveries } from './recoveries.ts';
 import type { Scenario } from './scenario.ts';
-import { semaphoreScenarios } from './semaphore-scenarios.ts';
-import { stickyScenarios } from './sticky-scenarios.ts';
 import { acquireAndRelease, deleted, handOver, heldBeforeWaiter, scene, waitingBehindHolder } from './steps.ts';
 import { sessionTimeoutMs } from './case-run.ts';
-import { weightedScenarios } from './weighted-scenarios.ts';
 
-const plays: readonly Scenario[] = [
+export const mutexScenarios: readonly Scenario[] = [
   {
     name: 'connect',
     frames: 6,
@@ -164,19 +155,6 @@ const inEnsemble = new Set([
   'a transaction of a holder',
 ]);
 
-export const scenarios: readonly Scenario[] = [
-  ...plays,
-  ...[...plays, ...electionScenarios]
-    .filter(({ name }) => inEnsemble.has(name))
-    .map((scenario) => ({ ...scenario, name: `${scenario.name}, with three servers`, members: 3 })),
-  ...askingScenarios,
-  ...lookAheadScenarios,
-  ...stickyScenarios,
-  ...leaseScenarios,
-  ...electionScenarios,
-  ...recoveries,
-  ...quietScenarios,
-  ...readWriteScenarios,
-  ...semaphoreScenarios,
-  ...weightedScenarios,
-];
+export const ensembleScenarios: readonly Scenario[] = [...mutexScenarios, ...electionScenarios]
+  .filter(({ name }) => inEnsemble.has(name))
+  .map((scenario) => ({ ...scenario, name: `${scenario.name}, with three servers`, members: 3 }));

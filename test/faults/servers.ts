@@ -1,8 +1,8 @@
 import { EmbeddedZooKeeper } from '../../packages/testing/src/index.ts';
-import { ServerConnection } from '../../packages/testing/src/server-connection.ts';
-import { JuteWriter } from '../../packages/testing/src/jute.ts';
-import { createPersistent, openAcl, remove, setData, type Operation } from '../../src/zookeeper/operations.ts';
-import { Writer } from '../../src/zookeeper/wire.ts';
+import { ServerConnection } from '../../packages/testing/src/server/server-connection.ts';
+import { JuteWriter } from '../../packages/testing/src/wire/jute.ts';
+import { createPersistent, openAcl, remove, setData, type Operation } from '../../src/zookeeper/wire/operations.ts';
+import { Writer } from '../../src/zookeeper/wire/wire.ts';
 import type { Ensemble } from '../../lab/ensemble/ensemble.ts';
 import { Random } from '../../lab/random.ts';
 import { VirtualEnsemble } from '../../lab/servers/virtual/virtual-ensemble.ts';

@@ -21,7 +21,7 @@ export function scene(
 type Play = () => Promise<void>;
 
 /** Connects, and creates the parents of the path. Then no request is in flight. */
-export async function ready(run: CaseRun, options: { readonly knowsTick?: boolean } = {}): Promise<void> {
+export async function ready(run: CaseRun, options: Parameters<CaseRun['connect']>[0] = {}): Promise<void> {
   await run.connect(options);
   await run.release(await run.held(run.subject));
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createSequential, openAcl } from '../../src/zookeeper/operations.ts';
+import { createSequential, openAcl } from '../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { Ledger } from '../../lab/programs/interop/ledger.ts';
 import { peersOfSuite, startGo, startNode } from '../../lab/programs/interop/peers.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createContainer, createSequential, openAcl } from '../../src/zookeeper/operations.ts';
+import { createContainer, createSequential, openAcl } from '../../src/zookeeper/wire/operations.ts';
 import { InterProcessMutex, StandardDriver } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { Ledger } from '../../lab/programs/interop/ledger.ts';

@@ -44,6 +44,16 @@ describe('a run of several test files', function () {
     expect(totals).to.include({ passed: 1, failed: 1, skipped: 0 });
   });
 
+  it('of a folder: runs its tests, also with a slash at its end, and no others if it has none', () => {
+    expect(run('test/unit/bench/').stdout).to.include('of unit').and.not.include('of behaviour');
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/test.mjs', folder], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(status).to.equal(2);
+    expect(stderr).to.equal(`Expected a folder with tests, got ${folder}\n`);
+  });
+
   function fileOf(name: string, body: string): string {
     const file = join(folder, `${name}.test.ts`);
     writeFileSync(file, `describe('the file', () => { ${body} });`);

@@ -1,4 +1,4 @@
-import type { ClockEvent } from '../../src/zookeeper/session-clock.ts';
+import type { ClockEvent } from '../../src/zookeeper/session/session-clock.ts';
 import type { Agenda, Due } from './agenda.ts';
 import type { EnsembleModel } from './ensemble-model.ts';
 import type { Kind, ToClient } from './messages.ts';

@@ -1,4 +1,4 @@
-import { deadlineOf, learn, type ClockEvent, type SessionProof } from '../../src/zookeeper/session-clock.ts';
+import { deadlineOf, learn, type ClockEvent, type SessionProof } from '../../src/zookeeper/session/session-clock.ts';
 
 /** A way to calculate, from a client's answers, until when its session lives. */
 export interface ClockRule {

@@ -1,4 +1,4 @@
-import { unproven, type ClockEvent, type SessionProof } from '../../src/zookeeper/session-clock.ts';
+import { unproven, type ClockEvent, type SessionProof } from '../../src/zookeeper/session/session-clock.ts';
 import type { ClockRule } from './clock-rules.ts';
 import type { SessionWitness } from './ensemble-model.ts';
 

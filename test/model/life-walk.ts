@@ -1,7 +1,7 @@
-import { newLife, overdueAt, type Life } from '../../src/zookeeper/life.ts';
-import { beforeGrant } from '../../src/zookeeper/proof-schedule.ts';
-import { deadlineOf } from '../../src/zookeeper/session-clock.ts';
-import type { Fact, Order, step } from '../../src/zookeeper/session-life.ts';
+import { newLife, overdueAt, type Life } from '../../src/zookeeper/session/life.ts';
+import { beforeGrant } from '../../src/zookeeper/session/proof-schedule.ts';
+import { deadlineOf } from '../../src/zookeeper/session/session-clock.ts';
+import type { Fact, Order, step } from '../../src/zookeeper/session/session-life.ts';
 
 export type Rules = typeof step;
 

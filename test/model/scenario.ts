@@ -1,4 +1,4 @@
-import { relayMs } from '../../src/zookeeper/session-clock.ts';
+import { relayMs } from '../../src/zookeeper/session/session-clock.ts';
 import type { Kind, Moment } from './messages.ts';
 import type { Random } from '../../lab/random.ts';
 

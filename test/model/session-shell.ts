@@ -1,15 +1,15 @@
-import { newLife, type Life } from '../../src/zookeeper/life.ts';
-import { beforeGrant, type BeforeGrant } from '../../src/zookeeper/proof-schedule.ts';
-import { deadlineOf, type ClockEvent } from '../../src/zookeeper/session-clock.ts';
-import { step, type Fact, type Order } from '../../src/zookeeper/session-life.ts';
-import type { SessionEnd } from '../../src/zookeeper/session-owner.ts';
-import type { Owed } from '../../src/zookeeper/wake-up.ts';
+import { newLife, type Life } from '../../src/zookeeper/session/life.ts';
+import { beforeGrant, type BeforeGrant } from '../../src/zookeeper/session/proof-schedule.ts';
+import { deadlineOf, type ClockEvent } from '../../src/zookeeper/session/session-clock.ts';
+import { step, type Fact, type Order } from '../../src/zookeeper/session/session-life.ts';
+import type { SessionEnd } from '../../src/zookeeper/session/session-owner.ts';
+import type { Owed } from '../../src/zookeeper/session/wake-up.ts';
 import type { Agenda, Due } from './agenda.ts';
 import type { FromClient, Kind, ToClient } from './messages.ts';
 import { Outstanding, type Sent } from './outstanding.ts';
 
 /**
- * Carries out the orders of `step` on the links of the model, as src/zookeeper/session-shell.ts and connection.ts do it
+ * Carries out the orders of `step` on the links of the model, as src/zookeeper/session/session-shell.ts and connection.ts do it
  * on sockets.
  */
 export class SessionShell {

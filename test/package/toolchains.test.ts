@@ -1,4 +1,5 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { expect } from 'chai';
+import { cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sharedZooKeeper } from '../../lab/hooks.ts';
@@ -137,6 +138,16 @@ describe('an application that is built, tested or run by other tools', function 
 
     it('to one CommonJS file locks where no package is installed', async () => {
       await bundle('npx esbuild app.mjs --bundle --platform=node --outfile=bundle.cjs', 'bundle.cjs');
+    });
+
+    it('is less than 270 KB when minified: of node-zookeeper-client it has the records alone', async () => {
+      const bundled = consumer.pathOf('small.cjs');
+      await run(
+        'sh',
+        ['-c', `npx esbuild app.mjs --bundle --minify --platform=node --outfile=${bundled}`],
+        consumer.folder,
+      );
+      expect(statSync(bundled).size).to.be.below(270_000);
     });
 
     async function bundle(command: string, file: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { describeHosts, parseConnectString } from '../../src/zookeeper/connect-string.js';
+import { describeHosts, parseConnectString } from '../../src/zookeeper/wire/connect-string.js';
 
 const hosts = fc.oneof(fc.domain(), fc.ipV4(), fc.ipV6(), fc.stringMatching(/^[a-z0-9_-]{1,10}$/));
 const servers = fc.record({ host: hosts, port: fc.integer({ min: 1, max: 65_535 }) }, { noNullPrototype: true });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { validatePath } from '../../src/zookeeper/path.ts';
+import { validatePath } from '../../src/zookeeper/wire/path.ts';
 import { lockKey } from '../../src/mutex/lock-key.ts';
 
 describe('a lock key', () => {

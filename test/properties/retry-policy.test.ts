@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { exponentialBackoff, retryUntilElapsed, type RetryDecision } from '../../src/client/retry-policy.js';
+import { exponentialBackoff, retryUntilElapsed, type RetryDecision } from '../../src/client/options/retry-policy.js';
 
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const durations = fc.double({ min: 0, max: 2 ** 40, noNaN: true });

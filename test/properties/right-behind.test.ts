@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isRightBehind } from '../../src/internals/newest.ts';
+import { isRightBehind } from '../../src/internals/znode/newest.ts';
 
 type Step = 'ours' | 'theirs' | 'ours elsewhere' | 'elsewhere' | 'parent' | 'parent by us' | 'leader';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { step, type Order, type Step } from '../../src/zookeeper/session-life.ts';
+import { step, type Order, type Step } from '../../src/zookeeper/session/session-life.ts';
 import { LifeWalk, type Rules } from '../model/life-walk.ts';
 
 const depth = Number(process.env['MODEL_DEPTH'] ?? 7);

@@ -7,7 +7,7 @@ import { sequences } from '../contract/embedded/support/sequences.ts';
 import { EnsembleOnTime } from './support/ensemble-on-time.ts';
 import { toMember } from './support/member-client.ts';
 
-/** Set by `npm run test:embedded -- --sequences 20000`. */
+/** Set by `npm run suite -- embedded --sequences 20000`. */
 const count = Number(process.env['EMBEDDED_SEQUENCES'] ?? 30);
 const seed = Number(process.env['EMBEDDED_SEED'] ?? Date.now() % 2 ** 31);
 

@@ -330,6 +330,21 @@ describe('a simulated ensemble', () => {
     expect(lab.ensemble.committed().has('/container')).to.equal(false);
   });
 
+  for (const startMs of [0, 45_000])
+    it(`reaps a minute after its start, also at ${startMs} ms: no test depends on those before it`, () => {
+      const lab = new Fixture({}, 1, startMs);
+      const client = lab.open(0, longMs);
+      client.send(
+        { op: 'createContainer', path: '/container' },
+        { op: 'create', path: '/container/child' },
+        { op: 'delete', path: '/container/child' },
+      );
+      lab.idle(50_000, client);
+      expect(lab.ensemble.committed().has('/container')).to.equal(true);
+      lab.idle(12_000, client);
+      expect(lab.ensemble.committed().has('/container')).to.equal(false);
+    });
+
   it('tells each commit once and in order, also over an election', () => {
     const lab = new Fixture();
     const seen: string[] = [];

@@ -16,7 +16,7 @@ describe('the judge of a simulation', () => {
     const [paths, clients] = [['/locks/a'], ['p0c0']];
     recorder.events.push({ t: 0, type: 'run', seed: 1, minutes: 0, sessionTimeoutMs: 1_000, paths, clients });
     recorder.started('p0c0', 1);
-    judge = new Judge({ now, committed, recorder, sessionTimeoutMs: 1_000, mostDelayMs: 1 });
+    judge = new Judge({ now, committed, recorder, locks: [], sessionTimeoutMs: 1_000, mostDelayMs: 1 });
   });
   const told = (): string[] => judge.violations.map(({ check, text }) => `${check}: ${text}`);
 
@@ -27,7 +27,7 @@ describe('the judge of a simulation', () => {
     judge.recorder.owner(client.name, owner.id, call);
     const aborter = new AbortController();
     if (lostBy !== '') aborter.abort({ reason: lostBy });
-    const shared = { grant: { deadline, node: { session: { id: BigInt(n) } } } };
+    const shared = { grant: { deadline, node: { session: { id: BigInt(n), isConnected: true } } } };
     const claim = judge.granted(owner, Object.assign<Hold, object>(hold, { shared, signal: aborter.signal }));
     bench.znodes.delete(znode(n));
     return { claim, abort: () => aborter.abort({ reason: 'node-deleted' }) };

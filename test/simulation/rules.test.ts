@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { LockLostError, type LossReason, OutcomeUnknownError, RequestFailedError } from '../../src/index.ts';
-import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
+import { ZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
+import type { Claim } from '../../simulation/claim.ts';
+import { Calls } from '../../simulation/rules/calls.ts';
 import { Closed } from '../../simulation/rules/closed.ts';
 import { GuardedWrites } from '../../simulation/rules/guarded-writes.ts';
 import { Herd } from '../../simulation/rules/herd.ts';
@@ -11,7 +13,11 @@ import { Places } from '../../simulation/rules/places.ts';
 import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
 import { Revocations } from '../../simulation/rules/revocations.ts';
+import { SentOnce } from '../../simulation/rules/sent-once.ts';
+import { Taken } from '../../simulation/rules/taken.ts';
 import { Terms } from '../../simulation/rules/terms.ts';
+import { RecordWriter } from '../../lab/wire/record.ts';
+import { encode, type Item, type Request } from '../../lab/wire/request.ts';
 import { RuleBench, processAt, simClient, znode } from './support/rule-bench.ts';
 
 describe('the judge of a simulation', () => {
@@ -38,6 +44,15 @@ describe('the judge of a simulation', () => {
       expect(bench.told).to.deep.equal([]);
       places.created('/locks/a/2');
       expect(bench.told).to.deep.equal(['place']);
+    });
+
+    it('accepts a create that is carried out after the next one of its waiter', () => {
+      const late = `/locks/a/_c_1-lock-${'2'.padStart(10, '0')}`;
+      const present = `/locks/a/_c_2-lock-${'1'.padStart(10, '0')}`;
+      for (const path of [late, present]) places.asked(path.slice(0, -10));
+      expect(places.created(present)).to.equal('p0c0#1 at /locks/a');
+      expect(places.created(late)).to.equal(undefined);
+      expect(bench.told).to.deep.equal([]);
     });
 
     it('accepts a second znode if the first was taken, or belonged to another session', () => {
@@ -83,7 +98,8 @@ describe('the judge of a simulation', () => {
 
     it('tells a write that is done although its commit rejected, before or after that', () => {
       const writes = new GuardedWrites(bench, wrote);
-      const [before, after] = [writes.begin([bench.claim(1)], false), writes.begin([bench.claim(1)], false)];
+      const claim = Object.assign(bench.claim(1), { isTold: true });
+      const [before, after] = [writes.begin([claim], false), writes.begin([claim], false)];
       writes.created(made(before.prefix));
       expect(writes.failed(before, lost)).to.equal(true);
       expect(bench.told).to.deep.equal(['guarded']);
@@ -126,30 +142,224 @@ describe('the judge of a simulation', () => {
       expect(bench.told).to.deep.equal(['guarded', 'guarded']);
     });
 
+    it('tells a write that is refused as lost, although its hold goes on', () => {
+      const writes = new GuardedWrites(bench, wrote);
+      writes.failed(writes.begin([bench.claim(1)], false), lost);
+      expect(bench.told).to.deep.equal(['guarded']);
+    });
+
+    it('tells a write that is sent after the release of its hold', () => {
+      const writes = new GuardedWrites(bench, wrote);
+      const claim = bench.claim(1);
+      const { prefix } = writes.begin([claim], false);
+      writes.sent(Buffer.from(`..${prefix}..`));
+      expect(bench.told).to.deep.equal([]);
+      claim.isReleased = true;
+      writes.sent(Buffer.from(`..${prefix}..`));
+      expect(bench.told).to.deep.equal(['guarded']);
+    });
+
     it('does not know an error that no commit rejects with', () => {
       const writes = new GuardedWrites(bench, wrote);
       expect(writes.failed(writes.begin([bench.claim(1)], false), new Error('other'))).to.equal(false);
     });
   });
 
+  describe('of the calls of one client', () => {
+    const client = simClient({ client: { session: { isConnected: true } } });
+    const call = (n: number): Claim['owner'] => bench.claim(n, { client, call: { how: 'plain' } }).owner;
+    let calls: Calls;
+    beforeEach(() => {
+      calls = new Calls(bench, [{ path: '/locks/a', is: 'mutex' }], 10);
+      bench.znodes.set('/locks/a', 0n);
+    });
+
+    /** Two calls, the second of which joins the queue first. */
+    const overtaken = (disturb = (): void => undefined): string[] => {
+      calls.called(call(1));
+      calls.called(call(2));
+      disturb();
+      calls.created('p0c0#2 at /locks/a');
+      calls.created('p0c0#1 at /locks/a');
+      return bench.told;
+    };
+
+    it('tells a call that joins the queue before an earlier one', () => {
+      expect(overtaken()).to.deep.equal(['calls']);
+    });
+
+    it('excuses a call that a fault or a missing path has delayed', () => {
+      expect(overtaken(() => calls.hurt(['p0c0'], 1))).to.deep.equal([]);
+      bench.time = 100;
+      expect(overtaken(() => calls.changed(['/locks/a']))).to.deep.equal([]);
+    });
+  });
+
+  describe('of znodes that a third party deletes', () => {
+    let taken: Taken;
+    beforeEach(() => {
+      taken = new Taken(bench, { sessionTimeoutMs: 1_000, mostDelayMs: 1 });
+    });
+    const grantedAfter = (connectedAt: number, isConnected: boolean): Claim => {
+      const client = simClient({ connectedAt: new Map([[2n, connectedAt]]) });
+      const shared = { grant: { node: { session: { isConnected } } } };
+      const claim = bench.claim(2, { client, shared });
+      taken.granted(claim);
+      return claim;
+    };
+
+    it('tells a lock that is handed over without a connection', () => {
+      grantedAfter(0, false);
+      expect(bench.told).to.deep.equal([]);
+      bench.znodes.set(znode(1), 2n);
+      grantedAfter(0, true);
+      expect(bench.told).to.deep.equal([]);
+      grantedAfter(0, false);
+      expect(bench.told).to.deep.equal(['taken']);
+    });
+
+    it('tells the grant of a znode that was gone before the connection began', () => {
+      bench.time = 100;
+      taken.taken(znode(2));
+      grantedAfter(110, true);
+      expect(bench.told).to.deep.equal([]);
+      grantedAfter(200, true);
+      expect(bench.told).to.deep.equal(['taken']);
+    });
+
+    it('tells a holder that goes on after its client has got the event', () => {
+      const claim = grantedAfter(0, true);
+      taken.heard([claim], claim.path, 1n);
+      taken.look();
+      expect(bench.told).to.deep.equal([]);
+      taken.heard([claim], claim.path, 2n);
+      taken.look();
+      expect(bench.told).to.deep.equal(['taken']);
+    });
+  });
+
+  describe('of requests that are sent twice', () => {
+    const client = simClient();
+    const [create, remove, check] = [
+      { op: 'create2', path: '/locks/a/_c_1-lock-', flags: 3 },
+      { op: 'delete', path: znode(1) },
+      { op: 'check', path: znode(2) },
+    ] as const;
+    const write = { op: 'setData', path: '/locks/a', data: 'p0c0' } as const;
+    let once: SentOnce;
+    let isOpen: boolean;
+    let xid: number;
+    beforeEach(() => {
+      once = new SentOnce(bench);
+      [isOpen, xid] = [true, 0];
+    });
+    const bodyOf = (request: Request): Buffer => encode((xid += 1), request).subarray(4);
+    const sent = (request: Request): number => {
+      once.sent(client, { op: 'unknown', body: bodyOf(request), isOnItsWay: () => isOpen });
+      return bench.told.length;
+    };
+    const answered = (request: Request, err: number, result = 0): void => {
+      once.answered(client, bodyOf(request), {
+        err,
+        body: new RecordWriter().raw(Buffer.alloc(16)).int(result).body(),
+      });
+    };
+    const multi = (...items: Item[]): Request => ({ op: 'multi', items });
+
+    it('tells a create whose answer was lost, or which was done, and a transaction with one', () => {
+      for (const request of [create, multi(check, create), multi(check, remove)]) {
+        sent(request);
+        isOpen = false;
+        expect(sent(request)).to.equal(1);
+        answered(request, 0);
+        expect(sent(request)).to.equal(2);
+        bench.told.length = 0;
+      }
+    });
+
+    it('accepts a request that the servers have refused, and no other answer with an error', () => {
+      for (const error of [-127, -101]) {
+        sent(create);
+        answered(create, error);
+        expect(sent(create)).to.equal(0);
+        answered(create, error);
+      }
+      sent(create);
+      answered(create, -118);
+      expect(sent(create)).to.equal(1);
+      sent(multi(check, remove));
+      answered(multi(check, remove), 0, -1);
+      expect(sent(multi(check, remove))).to.equal(1);
+    });
+
+    it('accepts a write of one version whose connection ended without the answer', () => {
+      for (const request of [{ ...write, version: 3 } as const, multi(check, { ...write, version: 3 })]) {
+        sent(request);
+        isOpen = false;
+        expect(sent(request)).to.equal(0);
+        isOpen = true;
+        expect(sent(request)).to.equal(1);
+        answered(request, 0);
+        isOpen = false;
+        expect(sent(request)).to.equal(2);
+        bench.told.length = 0;
+      }
+    });
+
+    it('judges no check, no delete, no parent, no write without a version, and each client for itself', () => {
+      const requests: Request[] = [multi(check), remove, write, { op: 'createContainer', path: '/locks' }];
+      for (const request of [...requests, { op: 'create', path: '/locks' } as const]) {
+        sent(request);
+        expect(sent(request)).to.equal(0);
+      }
+      sent(create);
+      once.sent(simClient(), { op: 'unknown', body: bodyOf(create), isOnItsWay: () => isOpen });
+      expect(bench.told).to.deep.equal([]);
+    });
+  });
+
   describe('of leaders', () => {
+    const term = (lead: object, claim: Claim): Parameters<Terms['begin']>[0] => {
+      const { signal } = new AbortController();
+      return { lead, claim, stop: signal, caller: signal };
+    };
+
     it('tells two jobs of one lead at once', () => {
       const terms = new Terms(bench);
       const lead = {};
-      const end = terms.begin(lead, bench.claim(1), new AbortController().signal);
-      terms.begin({}, bench.claim(2), new AbortController().signal);
-      end();
-      terms.begin(lead, bench.claim(3), new AbortController().signal);
+      const end = terms.begin(term(lead, bench.claim(1)));
+      terms.begin(term({}, bench.claim(2)));
+      end(false);
+      terms.begin(term(lead, bench.claim(3)));
       expect(bench.told).to.deep.equal([]);
-      terms.begin(lead, bench.claim(4), new AbortController().signal);
+      terms.begin(term(lead, bench.claim(4)));
       expect(bench.told).to.deep.equal(['term']);
+    });
+
+    it('tells a job after one that has failed while it led', () => {
+      const terms = new Terms(bench);
+      const [lost, leading] = [bench.claim(1), bench.claim(2)];
+      const lead = {};
+      terms.begin(term(lead, lost))(true);
+      lost.isTold = true;
+      terms.begin(term(lead, leading))(true);
+      expect(bench.told).to.deep.equal([]);
+      terms.begin(term(lead, bench.claim(3)));
+      expect(bench.told).to.deep.equal(['term']);
+    });
+
+    it('tells a job whose signal does not abort when its caller gives up', () => {
+      const terms = new Terms(bench);
+      terms.begin({ ...term({}, bench.claim(1)), caller: AbortSignal.abort() });
+      terms.look();
+      expect(bench.told).to.deep.equal(['I8']);
     });
 
     it('tells a job whose signal does not abort with its term', () => {
       const terms = new Terms(bench);
       const [heard, deaf] = [bench.claim(1), bench.claim(2)];
-      terms.begin({}, heard, AbortSignal.abort());
-      terms.begin({}, deaf, new AbortController().signal);
+      terms.begin({ ...term({}, heard), stop: AbortSignal.abort() });
+      terms.begin(term({}, deaf));
       terms.look();
       expect(bench.told).to.deep.equal([]);
       heard.isTold = deaf.isTold = true;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { learn, unproven } from '../../src/zookeeper/session-clock.ts';
-import { SessionShell } from '../../src/zookeeper/session-shell.ts';
+import { learn, unproven } from '../../src/zookeeper/session/session-clock.ts';
+import { SessionShell } from '../../src/zookeeper/session/session-shell.ts';
 import { clockModel, ClockRecorder } from '../../simulation/clock-recorder.ts';
 import { queueModel, QueueRecorder } from '../../simulation/queue-recorder.ts';
 import { Simulation } from '../../simulation/simulation.ts';

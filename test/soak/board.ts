@@ -1,4 +1,4 @@
-// npm run soak:board [-- locks waiters]: what the live views cost with many locks. Prints how long a change takes until
+// npm run suite -- soak-board [locks waiters]: what the live views cost with many locks. Prints how long a change takes until
 // it is on the screen, the share of a core while nothing changes, and the memory.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// npm run soak:busy [-- minutes]: sessions of 4 s hold locks while other threads keep every core busy. No hold may be
+// npm run suite -- soak-busy [minutes]: sessions of 4 s hold locks while other threads keep every core busy. No hold may be
 // lost, because no server fails.
 import { Worker } from 'node:worker_threads';
 import { availableParallelism } from 'node:os';

@@ -1,4 +1,4 @@
-// npm run soak:idle [-- minutes]: checks that an idle client writes no transaction, and that its session stays the same.
+// npm run suite -- soak-idle [minutes]: checks that an idle client writes no transaction, and that its session stays the same.
 // Prints how long an acquire takes after the idle time.
 import { setTimeout as delay } from 'node:timers/promises';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';

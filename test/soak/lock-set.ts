@@ -1,4 +1,4 @@
-// npm run lock-set [-- --seeds 1,2,3 --seconds 120]: Jepsen's test "lock-set", which the locks of etcd fail. Processes add
+// npm run suite -- lock-set [--seeds 1,2,3 --seconds 120]: Jepsen's test "lock-set", which the locks of etcd fail. Processes add
 // elements to a set: take the lock, read the set, and write it back with one element more. Meanwhile some of the
 // processes are stopped for longer than their session lasts. An element that was added and is missing in the end is a
 // lost update. Three ways to write: without a look at the lock, after a look at `hold.isValid`, and by

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { abortReason, listenForAbort, throwIfAborted } from '../../src/support/abort-signal.ts';
-import { abortHubs } from '../../src/support/abort-hubs.ts';
+import { abortHubs, abortReason, listenForAbort, throwIfAborted } from '../../src/support/abort-signal.ts';
 import { OldSignal } from '../../lab/old-signal.ts';
 
 /** The abort reasons that a listener has received so far. */

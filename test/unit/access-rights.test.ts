@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AclEntry, AclProvider, Credential } from '../../src/index.ts';
-import { accountText, checkAuth, checkedAcl, type OtherIdentities } from '../../src/client/access-rights.ts';
+import { accountText, checkAuth, checkedAcl, type OtherIdentities } from '../../src/client/options/access-rights.ts';
 import { anyone, creatorOnly, digest, digestId, permission } from '../../lab/wire/account.ts';
 
 const alice = digest('alice:open sesame');

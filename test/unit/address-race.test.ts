@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { AddressRace } from '../../src/zookeeper/address-race.ts';
+import { AddressRace } from '../../src/zookeeper/network/address-race.ts';
 import { FakeLink } from '../../lab/wire/fake-link.ts';
 import { ManualClock } from '../../lab/manual-clock.ts';
 

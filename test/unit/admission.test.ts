@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Deadline } from '../../src/support/deadline.ts';
-import { Admission } from '../../src/zookeeper/admission.ts';
+import { Admission } from '../../src/zookeeper/session/admission.ts';
 import { ManualClock } from '../../lab/manual-clock.ts';
 
 const errors = { late: () => new Error('late'), closed: () => new Error('closed') };

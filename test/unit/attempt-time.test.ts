@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { attemptMs, headStartMs } from '../../src/zookeeper/attempt-time.ts';
+import { attemptMs, headStartMs } from '../../src/zookeeper/network/attempt-time.ts';
 
 const none = -Infinity;
 

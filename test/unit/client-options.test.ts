@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { InvalidPathError } from '../../src/zookeeper/invalid-path-error.ts';
-import { checkClientOptions, type LockClientOptions } from '../../src/client/client-options.ts';
+import { InvalidPathError } from '../../src/zookeeper/wire/invalid-path-error.ts';
+import { checkClientOptions, type LockClientOptions } from '../../src/client/options/client-options.ts';
 
 const check =
   (options: unknown): (() => unknown) =>

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readConnectResponse } from '../../src/zookeeper/connect-response.ts';
+import { readConnectResponse } from '../../src/zookeeper/wire/connect-response.ts';
 import { connectResponse } from '../../lab/servers/fake-server.ts';
 
 const id = 0x1000_0000_1234n;

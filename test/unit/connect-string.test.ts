@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { describeHosts, parseConnectString } from '../../src/zookeeper/connect-string.js';
-import { InvalidPathError } from '../../src/zookeeper/invalid-path-error.js';
+import { describeHosts, parseConnectString } from '../../src/zookeeper/wire/connect-string.js';
+import { InvalidPathError } from '../../src/zookeeper/wire/invalid-path-error.js';
 
 describe('a connect string', () => {
   const zk1 = { host: 'zk1', port: 2181 };
@@ -46,7 +46,9 @@ describe('a connect string', () => {
   const refused: [unknown, string][] = [
     [undefined, ', got undefined'],
     [null, ', got null'],
-    [{ credentials: 'user:secret' }, ', got object'],
+    [{ credentials: 'user:secret' }, ', got an object with "credentials"'],
+    [7, ', got 7'],
+    [['zk1', 'zk2'], ', got an array: join the hosts by commas'],
     ['', ', got "": it names no host'],
     [' ', 'it names no host'],
     ['/app', 'it names no host'],

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { nextState, type ConnectionChange, type ConnectionState } from '../../src/client/connection-state.ts';
+import { nextState, type ConnectionChange, type ConnectionState } from '../../src/client/report/connection-state.ts';
 
 const history = (changes: readonly ConnectionChange[]): ConnectionState[] => {
   const told: ConnectionState[] = [];

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { answerChallenge, isConfirmed } from '../../src/zookeeper/digest-md5.ts';
+import { answerChallenge, isConfirmed } from '../../src/zookeeper/wire/digest-md5.ts';
 
 const account = { username: 'chris', password: 'secret' };
 const challenge = (fields: string): Buffer => Buffer.from(fields);

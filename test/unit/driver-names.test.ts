@@ -6,7 +6,6 @@ import {
   findProtected,
   foreignNames,
   isSequenceNearOverflow,
-  kazooSequenceOf,
   protectedPrefix,
   sequenceOf,
   sortKey,
@@ -171,25 +170,6 @@ describe('names of znodes', () => {
       const lease = `_c_${uuid}-lease-0000000004`;
       expect(foreignNames([curators, lease], 'lease-')).to.deep.equal([curators]);
     });
-  });
-
-  describe('kazooSequenceOf', () => {
-    for (const [name, sequence] of [
-      [`${hex}__lock__0000000001`, 1],
-      [`${hex}__rlock__0000000042`, 42],
-      [`${hex}__lock__-2147483648`, -2_147_483_648],
-      [`${hex}__lock__1`, undefined],
-      [`${hex}__lock__`, undefined],
-      [`${hex}__wlock__0000000001`, undefined],
-      [`${uuid}__lock__0000000001`, undefined],
-      [`x${hex}__lock__0000000001`, undefined],
-      [`${hex}__lock__0000000001.bak`, undefined],
-      ['lock-0000000001', undefined],
-    ] as const) {
-      it(`is ${sequence ?? 'not there'} in ${name}`, () => {
-        expect(kazooSequenceOf(name)).to.equal(sequence);
-      });
-    }
   });
 
   describe('isSequenceNearOverflow', () => {

@@ -2,20 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { AuthFailedError, ClientClosedError, SessionExpiredError } from '../../src/client/client-errors.ts';
+import { AuthFailedError, ClientClosedError, SessionExpiredError } from '../../src/client/report/client-errors.ts';
 import {
   DeadlockError,
   ForeignNodeError,
   OutcomeUnknownError,
   SequenceOverflowError,
 } from '../../src/internals/lock-errors.ts';
-import { LockLostError, type LossReason } from '../../src/client/lock-lost-error.ts';
-import { LockTimeoutError } from '../../src/client/lock-timeout-error.ts';
-import type { KnownAtTimeout } from '../../src/client/timeout-text.ts';
-import { LimitMismatchError } from '../../src/semaphore/limit-mismatch-error.ts';
-import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
-import { SaslRefusal } from '../../src/zookeeper/sasl-handshake.ts';
-import { TlsError } from '../../src/zookeeper/tls-error.ts';
+import { LockLostError, type LossReason } from '../../src/client/report/lock-lost-error.ts';
+import { LockTimeoutError } from '../../src/client/report/lock-timeout-error.ts';
+import type { KnownAtTimeout } from '../../src/client/report/timeout-text.ts';
+import { ZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
+import { SaslRefusal } from '../../src/zookeeper/wire/sasl-handshake.ts';
+import { TlsError } from '../../src/zookeeper/network/tls-error.ts';
 import { ForeignDataError } from '../../src/weighted/foreign-data-error.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -30,16 +29,18 @@ describe('docs/errors.md', () => {
   });
 
   it('has a heading for each reason of a loss, and no heading for another one', () => {
-    expect(namesOf('Reasons for a lost lock', 3)).to.deep.equal(union('src/client/lock-lost-error.ts', 'LossReason'));
+    expect(namesOf('Reasons for a lost lock', 3)).to.deep.equal(
+      union('src/client/report/lock-lost-error.ts', 'LossReason'),
+    );
   });
 
   it('has a heading for each reason of a timeout, and no heading for another one', () => {
-    expect(namesOf('Error codes', 4)).to.deep.equal(union('src/client/timeout-text.ts', 'TimeoutReason'));
+    expect(namesOf('Error codes', 4)).to.deep.equal(union('src/client/report/timeout-text.ts', 'TimeoutReason'));
   });
 
   it("has headings of ZooKeeper's codes only as ZooKeeperError spells them, with the same numbers", () => {
     const known = new Map(
-      [...read('src/zookeeper/zookeeper-error.ts').matchAll(/\[-(\d+)\]: '([A-Z_]+)'/g)].map(
+      [...read('src/zookeeper/wire/zookeeper-error.ts').matchAll(/\[-(\d+)\]: '([A-Z_]+)'/g)].map(
         ([, number = '', name = '']) => [name, `−${number}`] as const,
       ),
     );
@@ -106,7 +107,6 @@ function messages(): Error[] {
     new TlsError('zk1:2281', 'unknown-authority', { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }),
     new ForeignNodeError('/locks/a', ['b']),
     new ForeignDataError('/locks/weighted', Buffer.from('my own data')),
-    new LimitMismatchError('/semaphores/x', 2, 3, 4_002),
     new OutcomeUnknownError(`${path}/${znode}`, ['/config'], new ZooKeeperError(-4, 'multi', '/config')),
     new SequenceOverflowError(path, '_c_0b7e49a2-4c7e-4a53-9d0d-6f1d2f1a9c11-lock--2147483648'),
   ];

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { FlowWindow } from '../../src/zookeeper/flow-window.ts';
+import { FlowWindow } from '../../src/zookeeper/connection/flow-window.ts';
 
 /** The longest wait behind other requests is 100 ms. */
 const timeoutMs = 2_400;

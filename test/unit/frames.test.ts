@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { FrameSplitter, longestFrame, refuseCutOff, TooLongError } from '../../src/zookeeper/frames.ts';
+import { FrameSplitter, longestFrame, refuseCutOff, TooLongError } from '../../src/zookeeper/wire/frames.ts';
 
 const bodies = fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 12 });
 const cuts = fc.array(fc.nat(), { maxLength: 40 });

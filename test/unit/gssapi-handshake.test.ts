@@ -4,7 +4,7 @@ import { gate } from '../../lab/gate.ts';
 import { rejection } from '../../lab/until.ts';
 import { GssapiHandshake, type KerberosLogin } from '../../packages/kerberos/src/gssapi-handshake.ts';
 import { oneAtATime } from '../../packages/kerberos/src/kerberos.ts';
-import { SaslRefusal, type SaslPeer } from '../../src/zookeeper/sasl-handshake.ts';
+import { SaslRefusal, type SaslPeer } from '../../src/zookeeper/wire/sasl-handshake.ts';
 
 const unspecified = 'Unspecified GSS failure.  Minor code may provide more information: ';
 const refusal: SaslPeer['refusal'] = (why, text) => new SaslRefusal(why, text);

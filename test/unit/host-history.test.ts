@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { HostHistory, roundDelayMs } from '../../src/zookeeper/host-history.ts';
-import { SaslRefusal } from '../../src/zookeeper/sasl-handshake.ts';
+import { HostHistory, roundDelayMs } from '../../src/zookeeper/connection/host-history.ts';
+import { SaslRefusal } from '../../src/zookeeper/wire/sasl-handshake.ts';
 
 /** The shortest pauses. */
 const least = 0;

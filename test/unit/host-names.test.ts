@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { HostNames, type Address, type NameServices, type Question } from '../../src/zookeeper/host-names.ts';
+import { HostNames, type Address, type NameServices, type Question } from '../../src/zookeeper/network/host-names.ts';
 import { ManualClock } from '../../lab/manual-clock.ts';
 
 const here: readonly Address[] = [{ address: '10.0.0.1', family: 4 }];

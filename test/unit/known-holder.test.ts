@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { knownHolder, rememberHolder, seenIn } from '../../src/internals/known-holder.ts';
-import { ownerData } from '../../src/internals/lock-owner.ts';
-import { markIdle } from '../../src/internals/idle-mark.ts';
+import { markIdle, ownerData } from '../../src/internals/znode/znode-data.ts';
 import { Companions } from '../../src/support/companions.ts';
-import type { Session } from '../../src/zookeeper/session.ts';
+import type { Session } from '../../src/zookeeper/session/session.ts';
 
 const stat = { czxid: 1n, mzxid: 1n, createdAtMs: Date.UTC(2026, 0, 2), version: 0, ephemeralOwner: 0x1234n };
 

@@ -2,9 +2,7 @@ import { expect } from 'chai';
 import { syncBuiltinESMExports } from 'node:module';
 import os, { type NetworkInterfaceInfo } from 'node:os';
 import type { LockHost } from '../../src/client/lock-host.ts';
-import { DefaultData } from '../../src/internals/default-data.ts';
-import { localAddress } from '../../src/internals/local-address.ts';
-import { ownerData, ownerIn, thisOwner } from '../../src/internals/lock-owner.ts';
+import { DefaultData, localAddress, ownerData, ownerIn, thisOwner } from '../../src/internals/znode/znode-data.ts';
 import { Companions } from '../../src/support/companions.ts';
 
 describe('the address that a lock writes into its znode', () => {

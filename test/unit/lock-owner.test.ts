@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
-import { ownerData, ownerIn, thisOwner } from '../../src/internals/lock-owner.ts';
+import { ownerData, ownerIn, thisOwner } from '../../src/internals/znode/znode-data.ts';
 
 describe('the owner of a lock', () => {
   it('is read from its data, and equals the owner as it sees itself', () => {

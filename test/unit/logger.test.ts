@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import winston from 'winston';
 import type { Logger } from '../../src/index.ts';
-import { checkedLog, type LogLevel } from '../../src/client/logger.ts';
-import { secretsOf } from '../../src/client/redaction.ts';
+import { checkedLog, type LogLevel } from '../../src/client/options/logger.ts';
+import { secretsOf } from '../../src/client/options/redaction.ts';
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 const details = { err: new Error('for this reason'), sessionId: '0x17', held: 2 };

@@ -7,8 +7,8 @@ import { keyFile } from '../../lab/servers/tls-keys.ts';
 import { rejection } from '../../lab/until.ts';
 import { fourLetterWord } from '../../packages/zklock/src/cli/check/four-letter-word.ts';
 import { secondConnection } from '../../packages/zklock/src/cli/check/second-connection.ts';
-import { systemNetwork } from '../../src/zookeeper/network.ts';
-import { TlsError } from '../../src/zookeeper/tls-error.ts';
+import { systemNetwork } from '../../src/zookeeper/network/network.ts';
+import { TlsError } from '../../src/zookeeper/network/tls-error.ts';
 
 const code = 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { doubtfulNames } from '../../src/driver/names.ts';
-import { getSequence } from '../../src/zookeeper/operations.ts';
-import { Reader } from '../../src/zookeeper/wire.ts';
+import { getSequence } from '../../src/zookeeper/wire/operations.ts';
+import { Reader } from '../../src/zookeeper/wire/wire.ts';
 import { RecordWriter } from '../../lab/wire/record.ts';
 
 describe('the number that the next sequential child gets', () => {

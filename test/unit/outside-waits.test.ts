@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { LockHost } from '../../src/client/lock-host.ts';
 import type { Hold } from '../../src/mutex/hold.ts';
-import { OutsideWaits } from '../../src/mutex/outside-waits.ts';
+import { OutsideWaits } from '../../src/mutex/report/outside-waits.ts';
 import type { Deadline } from '../../src/support/deadline.ts';
 import { ManualClock } from '../../lab/manual-clock.ts';
 
@@ -16,7 +16,7 @@ describe('the warning about an acquire that waits for its own process', () => {
       sessions: { onChange: () => undefined },
       report: { warn: (text: string) => warnings.push(text) },
     };
-    const waits = new OutsideWaits(host as unknown as LockHost, new Map());
+    const waits = new OutsideWaits(host as unknown as LockHost);
     const outsiders: Deadline[] = [];
     const lock = { path: '/a', outsiders, blockingOutsiders: {} as unknown as Hold };
     const begin = (): void => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { InvalidPathError } from '../../src/zookeeper/invalid-path-error.js';
-import { join, lockPath, parentsOf, validatePath } from '../../src/zookeeper/path.js';
+import { InvalidPathError } from '../../src/zookeeper/wire/invalid-path-error.js';
+import { join, lockPath, parentsOf, validatePath } from '../../src/zookeeper/wire/path.js';
 
 describe('a path', () => {
   for (const path of ['/', '/a', '/locks/orders/42', '/a b', '/...', '/.a', '/a.', '/..a', '/a..', '/é/日本']) {
@@ -27,8 +27,8 @@ describe('a path', () => {
     ['/lock-\u{1f512}', 'invalid character @6'],
     [undefined, 'Path must be a string, got undefined'],
     [null, 'Path must be a string, got null'],
-    [42, 'Path must be a string, got number'],
-    [['/a'], 'Path must be a string, got object'],
+    [42, 'Path must be a string, got 42'],
+    [['/a'], 'Path must be a string, got an array'],
   ];
   for (const [path, why] of refused) {
     it(`may not be ${JSON.stringify(path)}: ${why}`, () => {

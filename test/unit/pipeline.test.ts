@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { getData } from '../../src/zookeeper/operations.ts';
-import { Pipeline, type PipelineListener } from '../../src/zookeeper/pipeline.ts';
-import { Call } from '../../src/zookeeper/replies.ts';
-import { ServerLink } from '../../src/zookeeper/server-link.ts';
-import { ServerTraits } from '../../src/zookeeper/server-traits.ts';
+import { getData } from '../../src/zookeeper/wire/operations.ts';
+import { Pipeline, type PipelineListener } from '../../src/zookeeper/connection/pipeline.ts';
+import { Call } from '../../src/zookeeper/wire/replies.ts';
+import { ServerLink } from '../../src/zookeeper/connection/server-link.ts';
+import { ServerTraits } from '../../src/zookeeper/connection/server-traits.ts';
 import { FakeLink } from '../../lab/wire/fake-link.ts';
 import { ManualClock } from '../../lab/manual-clock.ts';
 

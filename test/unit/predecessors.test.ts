@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { LockNode } from '../../src/internals/lock-node.ts';
+import type { LockNode } from '../../src/internals/znode/lock-node.ts';
 import { Predecessors } from '../../src/internals/predecessors.ts';
 import { Companions } from '../../src/support/companions.ts';
-import { Watches, type WatchListener } from '../../src/zookeeper/watches.ts';
-import { ZooKeeperError } from '../../src/zookeeper/zookeeper-error.ts';
+import { Watches, type WatchListener } from '../../src/zookeeper/session/watches.ts';
+import { ZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
 
 describe('the predecessors of a waiter', () => {
   it('keep no watch on a znode that the servers do not let it watch', async () => {

@@ -1,6 +1,12 @@
 import { expect } from 'chai';
-import { beforeGrant, firstBeatAt, isActive, pulseAfter, unneeded } from '../../src/zookeeper/proof-schedule.ts';
-import { learn, unproven, type SessionProof } from '../../src/zookeeper/session-clock.ts';
+import {
+  beforeGrant,
+  firstBeatAt,
+  isActive,
+  pulseAfter,
+  unneeded,
+} from '../../src/zookeeper/session/proof-schedule.ts';
+import { learn, unproven, type SessionProof } from '../../src/zookeeper/session/session-clock.ts';
 
 const timeoutMs = 12_000;
 

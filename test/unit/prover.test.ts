@@ -1,9 +1,12 @@
 import { expect } from 'chai';
-import type { Holding } from '../../src/zookeeper/holding.ts';
-import type { Operation } from '../../src/zookeeper/operations.ts';
-import { Prover } from '../../src/zookeeper/prover.ts';
-import type { Reply } from '../../src/zookeeper/replies.ts';
-import { Writer } from '../../src/zookeeper/wire.ts';
+import type { Holding } from '../../src/zookeeper/session/holding.ts';
+import type { Operation } from '../../src/zookeeper/wire/operations.ts';
+import { Prover } from '../../src/zookeeper/session/prover.ts';
+import type { Reply } from '../../src/zookeeper/wire/replies.ts';
+import { Writer } from '../../src/zookeeper/wire/wire.ts';
+import { ZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
+
+const noNode = -101;
 
 describe('the checks of a proof', () => {
   /** The sizes of the checks of so many proofs, in bytes, for holds with paths of this length. */
@@ -12,7 +15,7 @@ describe('the checks of a proof', () => {
     const path = (index: number): string => `/${String(index).padStart(pathBytes - 1, 'x')}`;
     const prover = new Prover({
       holdings: new Set(Array.from({ length: holds }, (_, index) => ({ path: path(index) }) as Holding)),
-      chrootBytes: 0,
+      chrootBytes: () => 0,
       sent: () => undefined,
       request: <T>(operation: Operation<T>) => {
         const to = new Writer();
@@ -29,6 +32,24 @@ describe('the checks of a proof', () => {
     const [first = 0, second = 0, third = 0] = await sizes(250, 60, 3);
     expect([first, second]).to.deep.equal([first, first]);
     expect(third).to.be.below(0.6 * first);
+  });
+
+  it('tell a waiter that the quorum does not have its znode, also if its server still shows it', async () => {
+    const told: string[] = [];
+    const prover = new Prover({
+      holdings: new Set(),
+      chrootBytes: () => 0,
+      sent: () => undefined,
+      request: <T>({ name, path }: Operation<T>) => {
+        const error = new ZooKeeperError(noNode, name, path);
+        const isCheck = name === 'multi' && path !== '/';
+        const value = isCheck ? { is: 'refused', error, errors: [error] } : { is: 'done' };
+        return Promise.resolve({ value } as unknown as Reply<T>);
+      },
+    });
+    prover.add({ path: '/lock/waiter', vanished: () => told.push('vanished') });
+    await prover.prove(() => told.push('written'));
+    expect(told).to.deep.equal(['vanished', 'written']);
   });
 
   it('are no longer than half of what a server accepts, for the longest paths, and reach all of them', async () => {

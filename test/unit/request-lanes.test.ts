@@ -11,9 +11,9 @@ import {
   setWatches,
   sync,
   type Operation,
-} from '../../src/zookeeper/operations.ts';
-import { Call } from '../../src/zookeeper/replies.ts';
-import { RequestLanes } from '../../src/zookeeper/request-lanes.ts';
+} from '../../src/zookeeper/wire/operations.ts';
+import { Call } from '../../src/zookeeper/wire/replies.ts';
+import { RequestLanes } from '../../src/zookeeper/connection/request-lanes.ts';
 
 const ignore = (): void => undefined;
 

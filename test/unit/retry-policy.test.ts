@@ -7,7 +7,7 @@ import {
   retryNTimes,
   retryOnce,
   retryUntilElapsed,
-} from '../../src/client/retry-policy.js';
+} from '../../src/client/options/retry-policy.js';
 
 const lowest = () => 0;
 const highest = () => 1 - 2 ** -53;

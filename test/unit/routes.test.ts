@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { HostNames, type Address } from '../../src/zookeeper/host-names.ts';
-import { Routes, type Route } from '../../src/zookeeper/routes.ts';
+import { HostNames, type Address } from '../../src/zookeeper/network/host-names.ts';
+import { Routes, type Route } from '../../src/zookeeper/network/routes.ts';
 import { ManualClock } from '../../lab/manual-clock.ts';
 
 const addresses: readonly Address[] = [{ address: '10.0.0.1', family: 4 }];

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { checkSasl } from '../../src/client/sasl-options.ts';
+import { checkSasl } from '../../src/client/options/sasl-options.ts';
 
 describe('the option sasl', () => {
   it('is an account of DIGEST-MD5', () => {

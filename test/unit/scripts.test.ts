@@ -11,7 +11,8 @@ const { passages, replacePassage } = (await import(script('mutants/passage.mjs')
   passages(text: string, find: string): [number, number][];
   replacePassage(text: string, find: string, replacement: string): string;
 };
-const { deal, sumOf } = (await import(script('shards.mjs'))) as {
+const { couldRun, deal, sumOf } = (await import(script('shards.mjs'))) as {
+  couldRun(result: { lacks?: string[] }): boolean;
   deal(files: string[], weightOf: (file: string) => number, count: number): string[][];
   sumOf(results: Result[]): Required<Result>;
 };
@@ -87,6 +88,12 @@ describe('the results of several processes', () => {
       problems: ['it failed'],
       lacks: ['no server', 'no browser'],
     });
+  });
+
+  it('may have skipped tests of an old server only', () => {
+    const [old, none] = ['ZooKeeper 3.5.5 lacks addWatch', 'ZooKeeper 3.5.5 cannot be had: mvn is not installed'];
+    const lists = [[old], [old, none], [none], []];
+    expect(lists.map((lacks) => couldRun({ lacks }))).to.deep.equal([false, true, true, true]);
   });
 
   it('are a table, with the command that repeats what failed', () => {
@@ -222,12 +229,12 @@ describe('the lines that mutants and broken builds replace', () => {
       .map(({ file, find }) => `${file}: ${find}`);
 
   it('occur once each, so that none is forgotten when code moves', async () => {
-    const { mutants } = (await import(script('mutants/list.mjs'))) as { mutants: Line[] };
+    const { mutants } = (await import(script('../test/mutants/list.mjs'))) as { mutants: Line[] };
     // The builds of chaos are among them.
-    const { builds: ofSimulation } = (await import(script('simulate-broken/builds.mjs'))) as {
+    const { builds: ofSimulation } = (await import(script('../simulation/broken/builds.mjs'))) as {
       builds: { edits: Line[] }[];
     };
-    const { builds: ofTraces } = (await import(script('traces-broken.mjs'))) as { builds: { edit: Line }[] };
+    const { builds: ofTraces } = (await import(script('../spec/broken-builds.mjs'))) as { builds: { edit: Line }[] };
     const lines = [...mutants, ...ofSimulation.flatMap(({ edits }) => edits), ...ofTraces.map(({ edit }) => edit)];
     expect(lines.length).to.be.above(600);
     expect(once(lines)).to.deep.equal([]);

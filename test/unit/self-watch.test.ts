@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { SelfWatch, type Watched } from '../../src/internals/self-watch.ts';
-import type { Session } from '../../src/zookeeper/session.ts';
-import type { WatchListener } from '../../src/zookeeper/watches.ts';
+import { SelfWatch, type Watched } from '../../src/internals/znode/self-watch.ts';
+import type { Session } from '../../src/zookeeper/session/session.ts';
+import type { WatchListener } from '../../src/zookeeper/session/watches.ts';
 
 describe('the watch of a process on its own znode', () => {
   it('is not promised by an answer that arrives together with the event that ends that watch', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ServerMemory } from '../../src/zookeeper/server-memory.ts';
+import { ServerMemory } from '../../src/zookeeper/network/server-memory.ts';
 
 const name = 'zk:2181';
 const of = (text: string) => Array.from(text, (address) => ({ address, family: 4 }));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { deadlineOf, learn, relayMs, unproven, type ClockEvent } from '../../src/zookeeper/session-clock.ts';
+import { deadlineOf, learn, relayMs, unproven, type ClockEvent } from '../../src/zookeeper/session/session-clock.ts';
 
 type Kind = 'read' | 'sync' | 'write';
 

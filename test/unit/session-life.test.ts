@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { newLife } from '../../src/zookeeper/life.ts';
-import { beforeGrant } from '../../src/zookeeper/proof-schedule.ts';
-import { step, type Fact, type Step } from '../../src/zookeeper/session-life.ts';
+import { newLife } from '../../src/zookeeper/session/life.ts';
+import { beforeGrant } from '../../src/zookeeper/session/proof-schedule.ts';
+import { step, type Fact, type Step } from '../../src/zookeeper/session/session-life.ts';
 
 const timeoutMs = 12_000;
 
@@ -23,6 +23,15 @@ describe('the life of a session', () => {
   it('proves itself at once on the connection of an attach, also if nobody waits for that any more', () => {
     const { orders } = after([50_100, { is: 'granted', sentAt: 50_050, timeoutMs }], [50_100, { is: 'resumed' }]);
     expect(orders).to.deep.equal([{ do: 'prove', as: 'heartbeat' }]);
+  });
+
+  it('proves itself on the connection of an attach alone, if a waiter becomes next while that is dialled', () => {
+    const needed: Fact = { is: 'needed', owedSince: undefined };
+    const tick: Fact = { is: 'tick', hasZnodes: true, owedSince: undefined };
+    expect(after([50_000, needed], [50_001, tick]).orders).to.deep.equal([]);
+    expect(after([50_000, needed], [50_000 + timeoutMs / 24, tick]).orders).to.deep.equal([
+      { do: 'prove', as: 'heartbeat' },
+    ]);
   });
 
   it('needs no other connection for one timeout after an attach failed, although its heartbeat is not answered', () => {

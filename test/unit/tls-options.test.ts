@@ -1,8 +1,8 @@
 import type { PeerCertificate } from 'node:tls';
 import { expect } from 'chai';
-import { checkTls } from '../../src/client/tls-options.ts';
-import { noLog } from '../../src/client/logger.ts';
-import { explainTls, TlsError } from '../../src/zookeeper/tls-error.ts';
+import { checkTls } from '../../src/client/options/tls-options.ts';
+import { noLog } from '../../src/client/options/logger.ts';
+import { explainTls, TlsError } from '../../src/zookeeper/network/tls-error.ts';
 
 const key = '-----BEGIN PRIVATE KEY-----\nsecret';
 const host = { host: 'zk1', port: 2281 };

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
-import { unownedAdvice } from '../../src/internals/unowned.ts';
+import { unownedAdvice } from '../../src/internals/znode/unowned.ts';
 
 /** The last word of the advice, as bash reads it. */
 function readByBash(path: string): string {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { newLife, type Life } from '../../src/zookeeper/life.ts';
-import { silentAt } from '../../src/zookeeper/wake-up.ts';
+import { newLife, type Life } from '../../src/zookeeper/session/life.ts';
+import { silentAt } from '../../src/zookeeper/session/wake-up.ts';
 
 const timeoutMs = 12_000;
 const unused = newLife({ tickTimeMs: undefined, connectBy: -Infinity, hosts: 1, isResumed: false });

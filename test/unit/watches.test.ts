@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Watches, type WatchListener } from '../../src/zookeeper/watches.ts';
+import { Watches, type WatchListener } from '../../src/zookeeper/session/watches.ts';
 
 const noop: WatchListener = () => undefined;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Reader, Writer } from '../../src/zookeeper/wire.ts';
+import { Reader, Writer } from '../../src/zookeeper/wire/wire.ts';
 
 const ints = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const longs = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
@@ -117,7 +117,7 @@ describe('Writer and Reader', () => {
   it('put frames one behind the other, and forget a frame whose record throws', () => {
     const writer = new Writer();
     const chroot = Buffer.from('/app');
-    const add = (...record: readonly Field[]): void =>
+    const add = (...record: readonly Field[]): number =>
       writer.addFrame({ write: (to) => record.forEach((field) => write(to, field)) }, chroot);
     fc.assert(
       fc.property(fc.array(fc.array(fields, { maxLength: 6 }), { maxLength: 8 }), (records) => {

@@ -1,6 +1,6 @@
-import type { SessionServer } from '../../../packages/testing/src/session-server.ts';
-import type { StateMachine } from '../../../packages/testing/src/state-machine.ts';
-import { isChange } from '../../../packages/testing/src/proposer.ts';
+import type { SessionServer } from '../../../packages/testing/src/server/session-server.ts';
+import type { StateMachine } from '../../../packages/testing/src/tree/state-machine.ts';
+import { isChange } from '../../../packages/testing/src/tree/proposer.ts';
 
 interface OpenSession {
   readonly id: bigint;

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { answerChallenge } from '../../../src/zookeeper/digest-md5.ts';
+import { answerChallenge } from '../../../src/zookeeper/wire/digest-md5.ts';
 
 /**
  * The server's side of DIGEST-MD5 on one connection: it answers the tokens, and passes all other frames on. It gives the

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { Hold } from 'zookeeper-fair-lock';
 import type { Claim } from './guard-error.js';
 
@@ -45,7 +46,7 @@ export interface Fence extends Claim {
  * @throws TypeError or RangeError when the hold's token is no fence, or an option is bad
  * @throws LockLostError or NotOwnedError when the hold has ended
  */
-export function fenceOf(hold: FencedHold, options: GuardOptions = {}): Fence {
+export function fenceOf(hold: FencedHold, options: GuardOptions = {}, accepted = ofGuard): Fence {
   // JavaScript callers pass anything.
   const given = hold as Partial<FencedHold> | undefined;
   if (typeof given?.fencingToken !== 'bigint' || typeof given.isFence !== 'boolean')
@@ -57,11 +58,20 @@ export function fenceOf(hold: FencedHold, options: GuardOptions = {}): Fence {
       `The token of ${hold.path} is no fence. Several readers of a read lock and several leases of a semaphore are valid at once, ` +
         'so a later token does not mean that an earlier holder is late. Use a mutex, a write lock or an InterProcessSemaphoreMutex',
     );
+  if (typeof options !== 'object' || (options as unknown) === null)
+    throw new TypeError(`Expected the options to be an object, got ${inspect(options)}`);
+  const unknown = Object.keys(options).find((name) => !accepted.includes(name));
+  if (unknown !== undefined) throw new TypeError(`Unknown option \`${unknown}\`: accepted are ${accepted.join(', ')}`);
   hold.assertValid();
   const { key = hold.path.slice(0, hold.path.lastIndexOf('/')), table = 'lock_fences' } = options;
-  if (typeof key !== 'string' || key === '' || key.length > 512)
-    throw new RangeError(`Expected \`key\` to be a text of 1 to 512 characters, got ${key}`);
+  if (typeof key !== 'string') throw new TypeError(`Expected \`key\` to be a string, got ${inspect(key)}`);
+  if (key === '' || key.length > 512)
+    throw new RangeError(`Expected \`key\` to be a text of 1 to 512 characters, got one of ${key.length}`);
   if (!/^([A-Za-z_]\w*\.)?[A-Za-z_]\w*$/.test(table))
-    throw new RangeError(`Expected \`table\` to be a name such as lock_fences or app.lock_fences, got ${table}`);
+    throw new RangeError(
+      `Expected \`table\` to be a name such as lock_fences or app.lock_fences, got ${inspect(table)}`,
+    );
   return { hold, key, table, token: hold.fencingToken, grant: hold.grantNumber };
 }
+
+const ofGuard: readonly string[] = ['key', 'table'];

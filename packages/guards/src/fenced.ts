@@ -4,6 +4,8 @@ import { GuardError } from './guard-error.js';
 
 /** A kind of store, as `fenced` sees it. */
 export interface Store<Pool, Tx> {
+  /** The names of the options of `fenced`. */
+  readonly accepts: readonly string[];
   /** @throws TypeError unless `pool` is one of this store's library */
   check(pool: Pool): void;
   /** Runs the transaction once: claim, job, `assertValid`, commit. Rejects when nothing was stored. */
@@ -14,6 +16,7 @@ export interface Store<Pool, Tx> {
   createTable?(pool: Pool, fence: Fence, error: unknown): Promise<boolean>;
 }
 
+/** The work of a transaction. It may run several times: see `retries`. */
 export type Job<Tx, T> = (tx: Tx) => T | PromiseLike<T>;
 
 /** One connection of a store, in a transaction that has begun. */
@@ -39,10 +42,10 @@ export async function runFenced<Pool, Tx, T>(
 ): Promise<T> {
   store.check(pool);
   if (typeof job !== 'function') throw new TypeError('Expected the third argument to be the job, a function');
+  const fence = fenceOf(hold, options, store.accepts);
   const { retries = 10 } = options;
   if (!Number.isInteger(retries) || retries < 0)
     throw new RangeError(`Expected \`retries\` to be a whole number ≥ 0, got ${retries}`);
-  const fence = fenceOf(hold, options);
   let mayCreate = true;
   for (let retry = 0; ;) {
     hold.assertValid();

@@ -1,6 +1,7 @@
 /**
  * An error of a guard. `error instanceof LockError` is true for it, because the lock recognizes its errors by a brand.
- * Nothing of the transaction is in the store, unless `code` is `ERR_LOCK_OUTCOME_UNKNOWN`.
+ * Nothing of the transaction is in the store, unless `code` is `ERR_LOCK_OUTCOME_UNKNOWN`, or the job has ended the
+ * transaction itself.
  */
 export class GuardError extends Error {
   /** The kind of the error, for programs. It stays the same when the message is reworded. */
@@ -29,6 +30,11 @@ export class GuardError extends Error {
     Object.defineProperty(this.prototype, Symbol.for('zookeeper-fair-lock/error'), { value: true });
   }
 }
+
+/** The message for a job that did what only `fenced` may do. */
+export const endedByJob =
+  'The guarded transaction had ended before its commit: the job has sent a begin, a commit or a rollback itself, or went on after an error that ends transactions. ' +
+  'What it had written before may be in the store. What it wrote after that was not guarded, and is in the store unless it began another transaction. Let fenced commit';
 
 /** A later holder of the lock has written. Nothing of the transaction is in the store. */
 export class StaleTokenError extends GuardError {
@@ -61,6 +67,7 @@ export class StaleTokenError extends GuardError {
   }
 }
 
+/** The kinds of a `GuardError`: docs/guards.md has a row for each. */
 export type GuardErrorCode = 'ERR_LOCK_STALE_TOKEN' | 'ERR_LOCK_GUARD_FAILED' | 'ERR_LOCK_OUTCOME_UNKNOWN';
 
 /** The tokens that a hold writes into the guard's row. */

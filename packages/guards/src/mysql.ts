@@ -1,3 +1,5 @@
+/** @module @zookeeper-fair-lock/guards/mysql */
+
 import type { Pool, PoolConnection } from 'mysql2/promise';
 import { fenceOf, type Fence, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store, type Transaction } from './fenced.js';
@@ -26,6 +28,7 @@ export async function guard(tx: Connection | Execute, hold: FencedHold, options?
 }
 
 const mysql: Store<Pool, PoolConnection> = {
+  accepts: ['key', 'table', 'retries'],
   check(pool: { getConnection?: unknown; pool?: unknown } | undefined) {
     if (typeof pool?.getConnection !== 'function' || typeof pool.pool !== 'object')
       throw new TypeError(

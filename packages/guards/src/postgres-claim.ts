@@ -12,20 +12,23 @@ export const noTable = '42P01';
 
 const idle = `'idle_in_transaction_session_timeout'`;
 
-/** Writes the claim into the guard's row, which stays locked until the transaction ends. */
-export async function claim(execute: Execute, fence: Fence, idleTimeout: string | null): Promise<void> {
+/**
+ * Writes the claim into the guard's row, which stays locked until the transaction ends. Resolves with the number of the
+ * transaction.
+ */
+export async function claim(execute: Execute, fence: Fence, idleTimeout: string | null): Promise<string> {
   const claimed = await execute(
     `INSERT INTO ${fence.table} AS f (lock_path, token, grant_number) VALUES ($1, $2, $3) ` +
       'ON CONFLICT (lock_path) DO UPDATE SET token = EXCLUDED.token, grant_number = EXCLUDED.grant_number ' +
       'WHERE (f.token, f.grant_number) <= (EXCLUDED.token, EXCLUDED.grant_number) ' +
-      'RETURNING pg_typeof(f.token)::text || pg_typeof(f.grant_number)::text AS types, ' +
+      'RETURNING pg_typeof(f.token)::text || pg_typeof(f.grant_number)::text AS types, txid_current()::text AS xid, ' +
       `set_config(${idle}, coalesce($4, current_setting(${idle})), true)`,
     [fence.key, fence.token, fence.grant, idleTimeout],
   ).catch((error: unknown) => {
     throw /^42(703|P10|804|883)$/.test(codeOf(error)) ? tableError(fence, createTableSql(fence.table), error) : error;
   });
   const [row] = rowsOf(claimed);
-  if (row?.['types'] === 'bigintbigint') return;
+  if (row?.['types'] === 'bigintbigint') return String(row['xid']);
   const sql = `SELECT token::text AS token, grant_number::text AS grant FROM ${fence.table} WHERE lock_path = $1`;
   const [stored] = row ? [] : rowsOf(await execute(sql, [fence.key]));
   if (!stored) throw tableError(fence, createTableSql(fence.table));

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Fence } from './fence.js';
 import type { Transaction } from './fenced.js';
-import { GuardError } from './guard-error.js';
+import { endedByJob, GuardError } from './guard-error.js';
 import { claim } from './postgres-claim.js';
 import { codeOf, executorOf } from './sql.js';
 
@@ -21,17 +21,21 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
     release(false);
     throw error;
   }
+  let xid = '';
   return {
     tx,
-    claim: () => claim(executorOf(tx), fence, idleTimeout),
+    async claim() {
+      xid = await claim(executorOf(tx), fence, idleTimeout);
+    },
     async commit() {
-      const { command } = await tx.query('COMMIT');
-      // PostgreSQL answers so, without an error, if a statement failed and the job went on.
-      if (command !== 'COMMIT')
-        throw new GuardError(
-          'ERR_LOCK_GUARD_FAILED',
-          'PostgreSQL has rolled the transaction back, because one of its statements had failed. Let the job throw that error',
-        );
+      // One message, whose second statement is not executed if the first one fails: in another transaction, 1 / 0.
+      const isSame = `txid_current_if_assigned() IS NOT DISTINCT FROM ${xid}`;
+      await tx.query(`SELECT 1 / (${isSame})::int; COMMIT`).catch((error: unknown) => {
+        const why = failures[codeOf(error)];
+        // A trigger that fails at the commit says where.
+        const isTrigger = (error as { where?: unknown }).where !== undefined;
+        throw why === undefined || isTrigger ? error : new GuardError('ERR_LOCK_GUARD_FAILED', why, { cause: error });
+      });
     },
     rollback: () => tx.query('ROLLBACK'),
     // The classes 08 and 57 are about the connection and the server's end.
@@ -39,3 +43,10 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
     release,
   };
 }
+
+/** The meaning of a SQLSTATE at the commit. */
+const failures: Partial<Record<string, string>> = {
+  '25P02':
+    'PostgreSQL rolls the transaction back, because one of its statements had failed. Let the job throw that error',
+  '22012': endedByJob,
+};

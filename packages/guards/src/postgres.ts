@@ -1,3 +1,5 @@
+/** @module @zookeeper-fair-lock/guards/postgres */
+
 import type { Pool, PoolClient } from 'pg';
 import { fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store } from './fenced.js';
@@ -36,10 +38,13 @@ export async function guard(tx: Connection | Execute, hold: FencedHold, options?
   });
 }
 
-function postgres({ idleTimeoutMs = 30_000 }: PostgresOptions = {}): Store<Pool, PoolClient> {
+function postgres(options: PostgresOptions | undefined): Store<Pool, PoolClient> {
+  // JavaScript callers pass null, too: `fenceOf` refuses it.
+  const { idleTimeoutMs = 30_000 } = options ?? {};
   if (!Number.isInteger(idleTimeoutMs) || idleTimeoutMs < 0)
     throw new RangeError(`Expected \`idleTimeoutMs\` to be a whole number ≥ 0, got ${idleTimeoutMs}`);
   return {
+    accepts: ['key', 'table', 'retries', 'idleTimeoutMs'],
     check(pool: Partial<Pool> | undefined) {
       if (typeof pool?.connect !== 'function' || typeof pool.totalCount !== 'number')
         throw new TypeError(

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /** The commands that Redis runs in one step when the job has ended. Read with your own client. */
 export class RedisTransaction {
   /** The replies in the order of the commands, once `fenced` has resolved. */
@@ -17,6 +19,6 @@ export class RedisTransaction {
 
 function word(value: unknown): string {
   if (!['string', 'number', 'bigint'].includes(typeof value))
-    throw new TypeError(`Expected the words of a command to be texts, numbers or Buffers, got ${typeof value}`);
+    throw new TypeError(`Expected the words of a command to be texts, numbers or Buffers, got ${inspect(value)}`);
   return String(value);
 }

@@ -1,3 +1,5 @@
+/** @module @zookeeper-fair-lock/guards/redis */
+
 import type { Fence, FencedHold, FencedOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store, type Transaction } from './fenced.js';
 import { GuardError, StaleTokenError } from './guard-error.js';
@@ -32,6 +34,7 @@ export async function fenced<T>(
 }
 
 const redis: Store<RedisClient, RedisTransaction> = {
+  accepts: ['key'],
   check(client: { eval?: unknown; options?: unknown } | undefined) {
     if (typeof client?.eval !== 'function' || !('defineCommand' in client || 'isOpen' in client))
       throw new TypeError('Expected a client of `ioredis` or of `redis`');

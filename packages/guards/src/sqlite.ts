@@ -1,6 +1,9 @@
-import { fenceOf, type Fence, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
-import { runFenced, type Job, type Store } from './fenced.js';
+/** @module @zookeeper-fair-lock/guards/sqlite */
+
+import { fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
+import { runFenced, type Store } from './fenced.js';
 import { claim, createTableSql, type SqliteDatabase } from './sqlite-claim.js';
+import { isAsync, transact } from './sqlite-transaction.js';
 
 export * from './exports.js';
 export { createTableSql, type SqliteDatabase };
@@ -26,10 +29,8 @@ export function guard(db: SqliteDatabase, hold: FencedHold, options?: GuardOptio
   claim(db, fenceOf(hold, options));
 }
 
-const isAsync =
-  'Expected the job to be synchronous, because other code that uses the database object during an await would be part of the transaction';
-
 const sqlite: Store<SqliteDatabase, SqliteDatabase> = {
+  accepts: ['key', 'table', 'retries'],
   check(db: { exec?: unknown; prepare?: unknown; all?: unknown } | undefined) {
     if (typeof db?.exec !== 'function' || typeof db.prepare !== 'function' || 'all' in db)
       throw new TypeError('Expected a database of `node:sqlite` or of `better-sqlite3`');
@@ -41,30 +42,3 @@ const sqlite: Store<SqliteDatabase, SqliteDatabase> = {
     return String(code).startsWith('SQLITE_BUSY') || (typeof errcode === 'number' && (errcode & 0xff) === 5);
   },
 };
-
-function transact<T>(db: SqliteDatabase, fence: Fence, job: Job<SqliteDatabase, T>): T {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    claim(db, fence);
-    const result = job(db);
-    if (isPromise(result)) throw new TypeError(isAsync);
-    fence.hold.assertValid();
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    rollback(db);
-    throw error;
-  }
-}
-
-function isPromise<T>(result: T | PromiseLike<T>): result is PromiseLike<T> {
-  return typeof (result as { then?: unknown } | undefined)?.then === 'function';
-}
-
-function rollback(db: SqliteDatabase): void {
-  try {
-    db.exec('ROLLBACK');
-  } catch {
-    // SQLite has ended the transaction itself, after a full disk for example.
-  }
-}

@@ -11,7 +11,7 @@ import {
 import { EmbeddedZooKeeper } from '../../testing/src/index.ts';
 import { skipWithout } from '../../../lab/skip-without.ts';
 import { aborted, rejection } from '../../../lab/until.ts';
-import { StaleTokenError, type FencedHold } from '../src/exports.ts';
+import { StaleTokenError, type FencedHold, type FencedOptions } from '../src/exports.ts';
 import { unaware } from './support/unaware.ts';
 import { libraries, openDesk, startStore, type Desk, type Store } from './support/desk.ts';
 
@@ -23,6 +23,8 @@ for (const library of libraries) {
     let zk: EmbeddedZooKeeper;
     let client: LockClient;
     let lock = '';
+    /** The guard of Redis has no table, and repeats nothing. */
+    const isRedis = library === 'ioredis' || library === 'redis';
 
     before(async function () {
       this.timeout(700_000); // a server or a library may have to be installed
@@ -190,7 +192,20 @@ for (const library of libraries) {
           /a Hold of/,
         );
       for (const options of [{ key: '' }, { key: 'a'.repeat(513) }, { retries: -1 }, { table: 'a; DROP TABLE b' }])
-        expect(await rejection(desk.fenced(hold, () => undefined, options))).to.be.instanceOf(RangeError);
+        expect(await rejection(desk.fenced(hold, () => undefined, options))).to.be.instanceOf(
+          'key' in options || !isRedis ? RangeError : TypeError,
+        );
+    });
+
+    it('refuses options that are unknown or of another type, before anything is sent', async () => {
+      await using hold = await new InterProcessMutex(client, lock).acquire();
+      const bad = { 'Unknown option `tabel`': { tabel: 'x' }, 'Expected `key` to be a string, got 5': { key: 5 } };
+      for (const [text, options] of Object.entries(bad)) {
+        const error = await rejection(desk.fenced(hold, () => expect.fail('the job ran'), options as FencedOptions));
+        expect(error).to.be.instanceOf(TypeError);
+        expect(error.message).to.include(text);
+      }
+      expect(await desk.written()).to.deep.equal([]);
     });
 
     it('guards two locks with two keys', async () => {

@@ -11,6 +11,7 @@ import { Locks } from './support/locks.ts';
 import { loseAnswerTo } from './support/lossy-relay.ts';
 import { mysqlPool } from './support/mysql-desk.ts';
 import { postgresPool } from './support/postgres-desk.ts';
+import { prismaClient, type Prisma } from './support/prisma.ts';
 import { startPostgres, type StoreServer } from './support/store-server.ts';
 import { unaware } from './support/unaware.ts';
 
@@ -166,6 +167,38 @@ describe('a guard in PostgreSQL', function () {
     expect(await written()).to.deep.equal([]);
   });
 
+  const ends = {
+    COMMIT: ['a', 'b'],
+    ROLLBACK: ['b'],
+    'COMMIT and a BEGIN': ['a'],
+    'ROLLBACK and a BEGIN': [],
+    'BEGIN and a COMMIT': ['a', 'b'],
+  };
+  for (const [end, left] of Object.entries(ends))
+    it(`rejects if the job sends a ${end} itself, and stores nothing of the transaction that it began`, async () => {
+      await using hold = await locks.hold();
+      const error = await rejection(
+        fenced(pool, hold, async (tx) => {
+          await tx.query(insert, ['a']);
+          for (const statement of end.split(' and a ')) await tx.query(statement);
+          await tx.query(insert, ['b']);
+        }),
+      );
+      expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+      expect(error.message).to.match(/^The guarded transaction had ended before its commit/);
+      expect(await written()).to.deep.equal(left);
+    });
+
+  it('passes on the error of a deferred trigger', async () => {
+    await using hold = await locks.hold();
+    await pool.query(`CREATE FUNCTION divide() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM 1 / 0; RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER late AFTER INSERT ON written DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION divide()`);
+    const error = await rejection(fenced(pool, hold, (tx) => tx.query(insert, ['a'])));
+    await pool.query('DROP TRIGGER late ON written; DROP FUNCTION divide');
+    expect(error).to.include({ code: '22012' });
+    expect(await written()).to.deep.equal([]);
+  });
+
   it('does not let a holder that stops in its transaction block its successor for longer than `idleTimeoutMs`', async () => {
     const early = await locks.hold();
     const key = 'idle';
@@ -231,9 +264,10 @@ describe('a guard in PostgreSQL', function () {
   });
 
   describe('in a transaction of your own', () => {
+    before(() => pool.query(createTableSql(table)));
+
     it('claims the row for a client, and refuses a stale holder', async () => {
       await using hold = await locks.hold();
-      await pool.query(createTableSql(table));
       const tx = await pool.connect();
       await tx.query('BEGIN');
       await guard(tx, unaware(hold, 2n));
@@ -294,6 +328,25 @@ describe('a guard in PostgreSQL', function () {
       await write(2n);
       expect(await rejection(write(1n))).to.be.instanceOf(StaleTokenError);
       expect(await written()).to.deep.equal(['2']);
+    });
+
+    it('works with Prisma', async function () {
+      this.timeout(330_000); // it may have to be installed
+      let db: Prisma | undefined;
+      await skipWithout(this, async () => {
+        db = await prismaClient(`postgresql://guards@127.0.0.1:${portOf(server)}/postgres`);
+      });
+      await using hold = await locks.hold();
+      const write = (token: bigint): Promise<unknown> | undefined =>
+        db?.$transaction(async (tx) => {
+          await guard((text, values) => tx.$queryRawUnsafe(text, ...values), unaware(hold, token));
+          await tx.written.create({ data: { text: String(token) } });
+          hold.assertValid();
+        });
+      await write(2n);
+      expect(await rejection(Promise.resolve(write(1n)))).to.be.instanceOf(StaleTokenError);
+      expect(await written()).to.deep.equal(['2']);
+      await db?.$disconnect();
     });
   });
 

@@ -47,6 +47,22 @@ for (const library of sqliteLibraries) {
       }
     });
 
+    const ends = { COMMIT: ['a', 'b'], ROLLBACK: ['b'], 'COMMIT; BEGIN': ['a'], 'ROLLBACK; BEGIN': [] };
+    for (const [end, left] of Object.entries(ends))
+      it(`rejects if the job executes ${end} itself, and stores nothing of the transaction that it began`, async () => {
+        await using hold = await held();
+        const error = await rejection(
+          fenced(db, hold, () => {
+            write('a');
+            db.exec(end);
+            write('b');
+          }),
+        );
+        expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+        expect(error.message).to.match(/^The guarded transaction had ended before its commit/);
+        expect(written()).to.deep.equal(left.map((text) => ({ text })));
+      });
+
     it('refuses a job that is asynchronous, and stores nothing', async () => {
       await using hold = await held();
       const later = async (): Promise<void> => {

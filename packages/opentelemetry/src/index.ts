@@ -1,1 +1,3 @@
+/** @module @zookeeper-fair-lock/opentelemetry */
+
 export { instrument, type InstrumentOptions } from './instrument.js';

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import type { AcquireMessage } from '../../../src/mutex/lock-tracing.js';
+import type { AcquireMessage } from '../../../src/mutex/report/lock-tracing.js';
 
 /** The labels of all locks: one for each name and kind. */
 export class LockLabels {

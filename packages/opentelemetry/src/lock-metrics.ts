@@ -1,6 +1,6 @@
 import type { BatchObservableResult, Counter, Histogram, Meter } from '@opentelemetry/api';
-import type { LossReason } from '../../../src/client/lock-lost-error.js';
-import type { AcquireMessage, HoldMessage, ReleaseMessage } from '../../../src/mutex/lock-tracing.js';
+import type { LossReason } from '../../../src/client/report/lock-lost-error.js';
+import type { AcquireMessage, HoldMessage, ReleaseMessage } from '../../../src/mutex/report/lock-tracing.js';
 import type { AcquireOutcome, LockLabel, LockLabels } from './lock-labels.js';
 import { observeUntilEnd } from './observations.js';
 import type { Observer } from './subscriptions.js';

@@ -1,4 +1,5 @@
 import { warnOf } from '../../../src/support/no-context.js';
+import { shown } from '../../../src/support/validate.js';
 
 /** The name of every lock whose path has no name of its own. */
 const other = 'other';
@@ -38,7 +39,7 @@ export function guardedLockName(lockName: (path: string) => unknown): (path: str
     try {
       const name = lockName(path);
       if (typeof name === 'string') return name;
-      throw new TypeError(`Expected \`lockName\` of instrument to return a string, got ${typeof name}`);
+      throw new TypeError(`Expected the result of \`lockName()\` of instrument to be a string, got ${shown(name)}`);
     } catch (error) {
       if (!hasWarned) warnOf(error);
       hasWarned = true;

@@ -7,7 +7,12 @@ import {
   type Span,
   type Tracer,
 } from '@opentelemetry/api';
-import type { AcquireMessage, HoldMessage, LockMessage, TransactionMessage } from '../../../src/mutex/lock-tracing.js';
+import type {
+  AcquireMessage,
+  HoldMessage,
+  LockMessage,
+  TransactionMessage,
+} from '../../../src/mutex/report/lock-tracing.js';
 import { errorText } from '../../../src/support/error-text.js';
 import type { LockLabel, LockLabels } from './lock-labels.js';
 import type { Observer } from './subscriptions.js';

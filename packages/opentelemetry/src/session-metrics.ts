@@ -1,5 +1,5 @@
 import type { BatchObservableResult, Meter } from '@opentelemetry/api';
-import type { SessionMessage } from '../../../src/client/session-tracing.js';
+import type { SessionMessage } from '../../../src/client/report/session-tracing.js';
 import { observeUntilEnd } from './observations.js';
 import type { Observer } from './subscriptions.js';
 

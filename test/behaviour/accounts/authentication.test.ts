@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { AuthFailedError, InterProcessMutex, type Credential } from '../../../src/index.ts';
-import { Reader } from '../../../src/zookeeper/wire.ts';
+import { Reader } from '../../../src/zookeeper/wire/wire.ts';
 import { reached } from '../../../lab/reached.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { connectObserver } from '../../../lab/wire/observer.ts';

@@ -5,14 +5,24 @@ import {
   InterProcessSemaphore,
   LeaderElection,
   watchQueue,
+  type AclEntry,
   type Hold,
   type LockClient,
 } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { rejection, until } from '../../../lab/until.ts';
+import { account, anyone, digest, digestId, permission } from '../../../lab/wire/account.ts';
+import { setCount } from '../../../lab/semaphores.ts';
+import { createParents } from '../field/support.ts';
 import { setAcl } from '../operator/acl.ts';
 
 const sessionTimeoutMs = 4_000;
+
+const secret = 'reader:open sesame';
+const onlyForReader: readonly AclEntry[] = [
+  anyone(permission.all - permission.read),
+  { permissions: permission.all, scheme: 'digest', id: digestId(secret) },
+];
 
 type Acquire = (client: LockClient, path: string) => Promise<Pick<Hold, 'path' | 'release'>>;
 
@@ -77,5 +87,44 @@ describe('a client that loses the right to read a znode while it waits for an ev
     expect(lab.now() - start).to.be.at.most(2 * sessionTimeoutMs);
     await held[0]?.release();
     await (await waitingFirst)?.release();
+  });
+
+  for (const use of ['idle', 'used again and again'])
+    it(`gives up a sticky lock that is ${use} within two session timeouts after another client has queued up`, async () => {
+      const mutex = new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 600_000 } });
+      await mutex.withLock(() => lab.sleep(100));
+      await using reader = await account(lab.connectString, { auth: [digest(secret)] });
+      await reader.setAcl(lab.path, onlyForReader);
+      const useAgain = async (): Promise<void> => {
+        for (;;) await mutex.withLock(() => lab.sleep(20));
+      };
+      const failure = use === 'idle' ? undefined : rejection(useAgain());
+      const start = lab.now();
+      const hold = await new InterProcessMutex(reader.client, lab.path).acquire({ timeoutMs: 10 * sessionTimeoutMs });
+      expect(lab.now() - start).to.be.at.most(2 * sessionTimeoutMs);
+      // This process does not claim to know the queue any more.
+      const error = await (failure ?? rejection(mutex.acquire()));
+      expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      expect(error.message).to.contain(`may not read ${lab.path}`);
+      await hold.release();
+    });
+
+  it('fails within two session timeouts after a change of the shared count that it may not read any more', async () => {
+    const sharedCount = `${lab.path}/count`;
+    await using reader = await account(lab.connectString, { auth: [digest(secret)] });
+    await createParents(lab.other, `${lab.path}/sibling`);
+    await reader.create(sharedCount);
+    await setCount(lab.other, sharedCount, 1);
+    const leases = (client: LockClient): InterProcessSemaphore =>
+      new InterProcessSemaphore(client, `${lab.path}/semaphore`, { sharedCount });
+    const held = await leases(lab.other).acquire();
+    const failure = rejection(leases(lab.client).acquire());
+    await lab.sleep(500);
+    await reader.setAcl(sharedCount, onlyForReader);
+    await setCount(reader.client, sharedCount, 2);
+    const start = lab.now();
+    expect((await failure).message).to.contain(`The shared count ${sharedCount} cannot be read: NO_AUTH`);
+    expect(lab.now() - start).to.be.at.most(2 * sessionTimeoutMs);
+    await held.release();
   });
 });

@@ -6,11 +6,16 @@ import {
   InterProcessSemaphore,
   revoke,
 } from '../../../src/index.ts';
-import { createEphemeral, createPersistent, createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
-import { once } from '../../../lab/proxy/frame-matches.ts';
+import {
+  createEphemeral,
+  createPersistent,
+  createSequential,
+  openAcl,
+} from '../../../src/zookeeper/wire/operations.ts';
+import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
+import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { queueReaches } from '../../../lab/queue.ts';
 import { setData } from '../../../lab/semaphores.ts';
 import { until } from '../../../lab/until.ts';
 import { setAcl } from '../operator/acl.ts';
@@ -137,6 +142,36 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await shown.shows(() => !shown.queue(lab.path)?.holders.length);
     });
 
+    it('shows a call for a permit, whose turn began before the board could see that the last turn had ended, as a waiter', async () => {
+      const semaphore = new InterProcessSemaphore(lab.other, lab.path, { maxLeases: 2 });
+      await open();
+      const [first, second] = [await semaphore.acquire(), await semaphore.acquire()];
+      await queueIs(lab.path, [first.path, second.path], 0);
+      const isRead = (frame: Frame): boolean =>
+        sent('getData')(frame) && frame.path?.startsWith(`${lab.path}/locks/`) === true;
+      let goOn = (): void => undefined;
+      const turnOver = new Promise<void>((resolve) => (goOn = resolve));
+      // The board has listed the waiters, and reads them when the first one is gone.
+      const listed = new Promise<void>((resolve) =>
+        once(lab.proxy, isRead, () => {
+          resolve();
+          return { delayUntil: turnOver };
+        }),
+      );
+      const waiting = [semaphore.acquire(), semaphore.acquire()];
+      await listed;
+      await first.release();
+      const third = await waiting[0];
+      await until('the next call has created its permit', async () => {
+        return (await lab.observer.children(`${lab.path}/leases`)).length === 3;
+      });
+      goOn();
+      await queueIs(lab.path, [second.path, third?.path ?? ''], 1);
+      await second.release();
+      await third?.release();
+      await (await waiting[1])?.release();
+    });
+
     it('shows a semaphore whose empty container for waiters the servers have deleted', async () => {
       const semaphore = new InterProcessSemaphore(lab.other, lab.path, { maxLeases: 2 });
       await open();
@@ -244,7 +279,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
         it(`shows a mutex, its holder and its waiter, beside ${name}… of ${create === createEphemeral ? 'another session' : 'no session'}`, async () => {
           const hold = await lab.theirs.acquire();
           const waiting = lab.mutex.acquire();
-          await queueReaches(lab.theirs, 2);
+          await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === hold.path);
           const stray = `${lab.path}/${name.startsWith('0') ? '' : id}${name}0000000000`;
           const kindAndQueue = (): unknown => {
             const { kind, otherCount, holders, waiterCount } = shown.lock(lab.path) ?? {};

@@ -7,7 +7,7 @@ import {
   openAcl,
   remove,
   type Operation,
-} from '../../../src/zookeeper/operations.ts';
+} from '../../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
 import { answered, once } from '../../../lab/proxy/frame-matches.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
-import { closeSession, exists, setData, sync } from '../../../src/zookeeper/operations.ts';
+import { closeSession, exists, setData, sync } from '../../../src/zookeeper/wire/operations.ts';
 import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
@@ -148,12 +148,14 @@ describe('a session that was quiet attaches anew', () => {
     const acquiring = mutex.acquire();
     // Until the new link is made.
     await lab.sleep(10);
-    const asked = client.session.request(exists('/'));
+    const asked = ['/', '/zookeeper'].map((path) => client.session.request(exists(path)));
     once(proxy, sent('connect'), 'cut');
     proxy.speak();
-    await Promise.all([before, asked]);
+    await Promise.all([before, ...asked]);
     expect(connects()).to.equal(1);
-    expect(new Set(proxy.frames.filter(sent('exists')).map(({ connection }) => connection)).size).to.equal(1);
+    const sentMeanwhile = proxy.frames.filter(sent('exists'));
+    expect(new Set(sentMeanwhile.map(({ connection }) => connection)).size).to.equal(1);
+    expect(sentMeanwhile.map(({ path }) => path)).to.deep.equal(['/', '/zookeeper']);
     await (await acquiring).release();
     expect(states).to.deep.equal([]);
   });

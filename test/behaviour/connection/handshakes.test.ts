@@ -4,9 +4,9 @@ import { FakeLink } from '../../../lab/wire/fake-link.ts';
 import { connectResponse, startFakeServer } from '../../../lab/servers/fake-server.ts';
 import { ManualClock } from '../../../lab/manual-clock.ts';
 import { clientTls } from '../../../lab/servers/tls-keys.ts';
-import { DigestMd5Handshake } from '../../../src/zookeeper/digest-md5-handshake.ts';
-import { SaslRefusal, type SaslHandshake } from '../../../src/zookeeper/sasl-handshake.ts';
-import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
+import { DigestMd5Handshake } from '../../../src/zookeeper/wire/digest-md5-handshake.ts';
+import { SaslRefusal, type SaslHandshake } from '../../../src/zookeeper/wire/sasl-handshake.ts';
+import { ZooKeeperError } from '../../../src/zookeeper/wire/zookeeper-error.ts';
 
 describe('an attempt to connect', () => {
   it('gets more time in each round, also if the authentication by SASL is what takes the time', async () => {

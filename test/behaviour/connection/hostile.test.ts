@@ -1,10 +1,13 @@
+import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient, type LogDetails } from '../../../src/index.ts';
-import { exists } from '../../../src/zookeeper/operations.ts';
+import { exists } from '../../../src/zookeeper/wire/operations.ts';
 import { connectResponse, startFakeServer } from '../../../lab/servers/fake-server.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
+import { until } from '../../../lab/until.ts';
 import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
+import { FakeLink } from '../../../lab/wire/fake-link.ts';
 
 /** The client must not allocate the announced length before the bytes arrive. */
 const mostMemory = 32 * 1024 * 1024;
@@ -58,7 +61,7 @@ describe('a bad ConnectResponse', () => {
       expect(process.memoryUsage().arrayBuffers - before).to.be.below(mostMemory);
       expect(warnings).to.have.length(1);
       expect(warnings[0]?.message).to.contain(
-        `The session that ${fake.connectString} granted cannot be used; trying the next server: ${problem}`,
+        `The answer of ${fake.connectString} to the request for a session cannot be used; trying the next server: ${problem}`,
       );
       expect(String(warnings[0]?.details.err)).to.contain(problem);
       await new InterProcessMutex(client, testPath('hostile')).withLock(() => undefined);
@@ -66,14 +69,17 @@ describe('a bad ConnectResponse', () => {
     });
   }
 
-  it('is in the error of a connect that finds no other server', async () => {
+  it('is in the error of a connect that finds no other server, and is logged once', async () => {
     await using fake = await startFakeServer(() => ({ stay: connectResponse({ timeoutMs: 1 }) }));
-    const error = await LockClient.connect(fake.connectString, { connectionTimeoutMs: 300 }).then(
+    const warnings: string[] = [];
+    const logger = { warn: (_details: LogDetails, message: string) => void warnings.push(message) };
+    const error = await LockClient.connect(fake.connectString, { connectionTimeoutMs: 2_000, logger }).then(
       () => undefined,
       (reason: unknown) => reason,
     );
     expect(error).to.have.property('code', 'ERR_LOCK_CONNECTION_TIMEOUT');
     expect(String(error)).to.contain('The server granted a session timeout of 1 ms: at least 100 ms are needed');
+    expect(warnings).to.have.length(1);
   });
 
   it('cannot give the session another id when the client reconnects', async () => {
@@ -89,4 +95,25 @@ describe('a bad ConnectResponse', () => {
     expect(probe.connection.sessionId).to.equal(session);
     await probe.send(exists('/'));
   });
+});
+
+describe('a server that closes a new connection at once', () => {
+  for (const code of ['EPIPE', 'ECONNRESET', undefined])
+    it(`is named with what that may mean, also if the system reports ${code ?? 'nothing'}`, async () => {
+      const refuse = (): FakeLink => {
+        const link = new FakeLink();
+        setImmediate(() =>
+          link.destroy(code === undefined ? code : Object.assign(new Error(`connect ${code}`), { code })),
+        );
+        return link;
+      };
+      using probe = new ConnectionProbe([1], { network: { connect: refuse } });
+      probe.connection.connect();
+      await until('the attempt has ended', () => probe.connection.lastError !== undefined);
+      const error = probe.connection.lastError as Error;
+      expect(error.message).to.contain('127.0.0.1:1 closed the connection without an answer');
+      expect(error.message).to.contain('maxClientCnxns');
+      if (code !== undefined) expect(error.cause).to.have.property('code', code);
+      expect(inspect(error)).not.to.include('[cause]: undefined');
+    });
 });

@@ -60,6 +60,17 @@ describe('a session that a server grants after the client has given it up', () =
     expect(grants()).to.be.above(20);
   });
 
+  it('is closed, after a client of LockClient.create() was closed at any moment', async () => {
+    delayConnects(20);
+    for (let afterMs = 0; afterMs <= 30; afterMs += 1) {
+      const client = LockClient.create(lab.proxy.connectString, { sessionTimeoutMs });
+      await sleep(afterMs);
+      await client.close();
+    }
+    await areClosed();
+    expect(grants()).to.be.above(20);
+  });
+
   it('is closed, after the time of an attempt, while the next attempt connects', async () => {
     const stop = delayConnects(1_000);
     const connecting = LockClient.connect(lab.proxy.connectString, { sessionTimeoutMs });

@@ -6,8 +6,8 @@ import {
   type ConnectionState,
   type Hold,
 } from '../../../src/index.ts';
-import { exists } from '../../../src/zookeeper/operations.ts';
-import { sessionName } from '../../../src/zookeeper/session.ts';
+import { exists } from '../../../src/zookeeper/wire/operations.ts';
+import { sessionName } from '../../../src/zookeeper/session/session.ts';
 import { connectObserver } from '../../../lab/wire/observer.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { aborted, until } from '../../../lab/until.ts';

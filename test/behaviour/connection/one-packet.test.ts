@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { OnceATick } from '../../../src/zookeeper/once-a-tick.ts';
-import { exists, getChildren } from '../../../src/zookeeper/operations.ts';
+import { OnceATick } from '../../../src/zookeeper/session/once-a-tick.ts';
+import { exists, getChildren } from '../../../src/zookeeper/wire/operations.ts';
 
 describe('the requests of one tick', () => {
   const lab = labOfEachTest('one-packet', { server: 'own', client: 'none' });

@@ -10,7 +10,7 @@ import {
   openAcl,
   type AclEntry,
   type Operation,
-} from '../../../src/zookeeper/operations.ts';
+} from '../../../src/zookeeper/wire/operations.ts';
 import { from } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { testPath } from '../../../lab/test-path.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { roundDelayMs } from '../../../src/zookeeper/host-history.ts';
+import { roundDelayMs } from '../../../src/zookeeper/connection/host-history.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { from } from '../../../lab/proxy/frame-matches.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';

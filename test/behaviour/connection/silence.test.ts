@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type LockClient } from '../../../src/index.ts';
-import { createPersistent, exists, openAcl, remove } from '../../../src/zookeeper/operations.ts';
+import { createPersistent, exists, openAcl, remove } from '../../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { startSilentServer } from '../../../lab/servers/silent-server.ts';
 import { testPath } from '../../../lab/test-path.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { EventEmitter } from 'node:events';
-import type { Link } from '../../../src/zookeeper/network.ts';
-import { exists } from '../../../src/zookeeper/operations.ts';
+import type { Link } from '../../../src/zookeeper/network/network.ts';
+import { exists } from '../../../src/zookeeper/wire/operations.ts';
 import { startProxy, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { closeSession, createPersistent, exists, openAcl } from '../../../src/zookeeper/operations.ts';
+import { closeSession, createPersistent, exists, openAcl } from '../../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { rejection } from '../../../lab/until.ts';

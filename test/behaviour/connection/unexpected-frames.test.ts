@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { exists } from '../../../src/zookeeper/operations.ts';
-import { Writer } from '../../../src/zookeeper/wire.ts';
+import { exists } from '../../../src/zookeeper/wire/operations.ts';
+import { Writer } from '../../../src/zookeeper/wire/wire.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
 

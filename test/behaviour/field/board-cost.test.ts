@@ -6,7 +6,7 @@ import {
   remove,
   setData,
   type Operation,
-} from '../../../src/zookeeper/operations.ts';
+} from '../../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
@@ -145,8 +145,9 @@ describe('the board of all locks asks', () => {
     await ask(remove(path));
     await join(`${locks}/lock-`, 2);
     await join(`${leases}/lease-`, 2);
+    await join(`${locks}/lock-`, 3);
     await lab.sleep(1_000);
-    // The turn that had left has come back with the list, and its second end would have granted the permit.
+    // Handled last, the list would bring back the turn that has left, whose second end would grant the permit.
     expect(shown.queue(lab.path)?.holders).to.deep.equal([]);
   });
 });

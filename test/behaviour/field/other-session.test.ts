@@ -158,7 +158,7 @@ describe('FIELD A3: at a server that answers a reconnect with another session', 
         .withLock(() => new Promise<void>((resolve) => (finish = resolve)), limit)
         .catch((error: unknown) => error),
     );
-    await until('it holds', async () => (await lab.observer.children(lab.path)).length === 1);
+    await until('it holds', () => lab.mutex.isAcquiredInThisProcess);
     lab.proxy.cut();
     await until('it is lost', () => states.includes('lost'));
     await lab.sleep(1_000);

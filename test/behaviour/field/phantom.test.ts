@@ -6,7 +6,7 @@ import {
   type Hold,
   type LockClient,
 } from '../../../src/index.ts';
-import { getChildren, getData } from '../../../src/zookeeper/operations.ts';
+import { getChildren, getData } from '../../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
@@ -130,6 +130,23 @@ describe('FIELD D1: a znode that only one follower still shows', () => {
       expect(asked()).to.equal(before);
       for (const each of queued) await (await each).release();
     }).timeout(600_000);
+
+  it('no waiter is left: the other znodes of the question are not asked for one by one', async () => {
+    const paths = Array.from({ length: 5 }, (_, index) => `${lab.path}/${index}`);
+    const held = await Promise.all(paths.map((path) => mutex(lab.other, path)));
+    const limit = new AbortController();
+    const leaving = paths.map((path) => rejection(mutex(client, path, limit.signal)));
+    await Promise.all(held.map(({ path }) => readsHeld(path)));
+    const isOfHeld = ({ op, path }: Frame): boolean => op === 'multi' && held.some((each) => each.path === path);
+    const asked = ill.seen((frame) => frame.from === 'server' && isOfHeld(frame));
+    for (const { path } of held) once(ill, (frame) => frame.op === 'watch' && frame.path === path, 'drop');
+    await Promise.all(held.map((each) => each.release()));
+    await asked;
+    limit.abort();
+    await Promise.all(leaving);
+    await lab.sleep(sessionTimeoutMs);
+    expect(ill.frames.filter((frame) => frame.from === 'client' && isOfHeld(frame))).to.have.length(1);
+  });
 
   it('without another server, the waiter tells it once, and stays', async () => {
     await well.admit('refused');

@@ -3,6 +3,7 @@ import { InterProcessMutex, type ConnectionState, type LockClient, type RetryPol
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Op } from '../../../lab/proxy/zk-proxy.ts';
+import { queueReaches } from '../../../lab/queue.ts';
 import { Random } from '../../../lab/random.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { rejection, until } from '../../../lab/until.ts';
@@ -64,7 +65,8 @@ describe('FIELD B1: a server that says "later"', function () {
     const { mutex } = lab;
     const held = await mutex.acquire(limit);
     const next = mutex.acquire(limit);
-    await queued(2);
+    // Behind the answer to the create, because without it the release would be no hand-over.
+    await queueReaches(mutex, 2);
     const said = throttle('multi', 2);
     const released = held.release();
     const hold = await next;

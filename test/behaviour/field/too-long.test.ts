@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold, type LockClient } from '../../../src/index.ts';
-import { longestFrame } from '../../../src/zookeeper/frames.ts';
+import { longestFrame } from '../../../src/zookeeper/wire/frames.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { longerList } from '../../../lab/proxy/longer-list.ts';

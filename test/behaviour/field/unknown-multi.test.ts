@@ -12,7 +12,8 @@ import { createParents, dialsInAMinute, keepsWarnings, mostDialsInAMinute, state
 const sessionTimeoutMs = 6_000;
 const limit = { timeoutMs: 5 * sessionTimeoutMs };
 const unimplemented = -6;
-const needed = 'ZooKeeper 3.5 or later is needed, without a filter between the client and the servers';
+const needed =
+  'ZooKeeper 3.5 or later is needed, without a filter between the client and the servers: `zklock check` names the versions';
 
 /** A server before 3.4 says that it does not know a transaction, and closes the connection. A filter may do either. */
 type Way = 'says so' | 'says so and closes the connection' | 'closes the connection';
@@ -174,4 +175,19 @@ describe('FIELD A4: a server that does not know multi', function () {
     expect(told).to.have.length(1);
     expect(told[0]).to.include(`${lab.proxy.connectString} does not know the request sync`);
   });
+
+  for (const way of ['says so', 'says so and closes the connection'] as const)
+    it(`create2 either, as before 3.5, and ${way}: an acquire rejects at once with the server, the operation and what is needed`, async () => {
+      const client = await lab.connect({ sessionTimeoutMs });
+      lack(lab.proxy, way, 'create2');
+      const startedAt = lab.now();
+      // Without a limit, because nothing may wait for a server that will never know the request.
+      const error = await rejection(new InterProcessMutex(client, lab.path).acquire());
+      expect(lab.now() - startedAt).to.be.below(1_000);
+      expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      expect(error.message)
+        .to.include(`The lock ${lab.path} cannot be acquired: UNIMPLEMENTED (-6) from create2 ${lab.path}/`)
+        .and.to.include(`${lab.proxy.connectString} does not know the request create2`)
+        .and.to.include(needed);
+    });
 });

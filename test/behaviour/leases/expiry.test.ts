@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockLostError, NotOwnedError, type Hold, type LockClient } from '../../../src/index.ts';
-import { nodesOf } from '../../../src/internals/lock-node.ts';
+import { nodesOf } from '../../../src/internals/znode/lock-node.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
 import { gate } from '../../../lab/gate.ts';

@@ -44,8 +44,10 @@ export const connecting: readonly Mistake[] = [
   mistake('connect() without hosts', ['TypeError', '`connectString`', 'got null', connectStringRule], () =>
     connect({}, null),
   ),
-  mistake('connect() with an object', ['TypeError', '`connectString`', 'got object', connectStringRule], () =>
-    connect({}, { hosts: ['zk1'] }),
+  mistake(
+    'connect() with an object',
+    ['TypeError', '`connectString`', 'got an object with "hosts"', connectStringRule],
+    () => connect({}, { hosts: ['zk1'] }),
   ),
   mistake(
     'connect() with an empty text',
@@ -366,7 +368,7 @@ export const making: readonly Mistake[] = [
   ),
   mistake(
     'a number as path',
-    [invalidPath, 'Invalid path', 'got number', 'Path must be a string'],
+    [invalidPath, 'Invalid path', 'got 42', 'Path must be a string'],
     ({ client }) => new InterProcessMutex(client, 42 as never),
   ),
   mistake(
@@ -390,7 +392,7 @@ export const making: readonly Mistake[] = [
   ),
   mistake(
     'a mutex as path',
-    [invalidPath, 'Invalid path', 'got object', 'Pass its `path`, such as hold.path or mutex.path'],
+    [invalidPath, 'Invalid path', 'got an InterProcessMutex', 'Pass its `path`, such as hold.path or mutex.path'],
     ({ client, path }) => client.withLock(new InterProcessMutex(client, path) as never, () => undefined),
   ),
   mistake(
@@ -448,6 +450,14 @@ export const making: readonly Mistake[] = [
     'a multi-lock of paths',
     ['TypeError', '`locks`', 'got "/a"', 'an object with a method `acquire`'],
     () => new InterProcessMultiLock(['/a', '/b'] as never),
+  ),
+  mistake('client.withLock of no path', ['TypeError', '`paths`', 'an empty array', 'at least one path'], ({ client }) =>
+    client.withLock([], () => undefined),
+  ),
+  mistake(
+    'client.withLock of one path twice',
+    ['RangeError', '`paths`', '"/a" twice', 'paths that differ'],
+    ({ client }) => client.withLock(['/a', '/a'], () => undefined),
   ),
   mistake('a lock key of undefined', ['TypeError', '`target`', 'got undefined', 'a string, a number or a bigint'], () =>
     lockKey('order', undefined as never),

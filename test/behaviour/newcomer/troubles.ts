@@ -123,7 +123,7 @@ export const servers: readonly Mistake[] = [
     [
       connectionTimeout,
       'No ZooKeeper server of',
-      /last: (127\.0\.0\.1:\d+ closed the connection|read ECONNRESET|write EPIPE)/,
+      /last: 127\.0\.0\.1:\d+ closed the connection without an answer\. .* maxClientCnxns allows/,
       'host and port are those of its clientPort',
       { trouble: 'connect() to a server that closes the connection' },
     ],
@@ -163,7 +163,7 @@ export const servers: readonly Mistake[] = [
     [
       connectionTimeout,
       'No ZooKeeper server of',
-      /last: (127\.0\.0\.1:\d+ closed the connection|read ECONNRESET|write EPIPE)/,
+      /last: 127\.0\.0\.1:\d+ closed the connection without an answer\. .* maxClientCnxns allows/,
       'Check that ZooKeeper runs there',
     ],
     async (at) =>

@@ -1,5 +1,5 @@
 import type { LockClient } from '../../../src/index.ts';
-import { exists as existsOperation, type Operation } from '../../../src/zookeeper/operations.ts';
+import { exists as existsOperation, type Operation } from '../../../src/zookeeper/wire/operations.ts';
 
 /** Gives the world these permissions on a znode. */
 export function setAcl(client: LockClient, path: string, permissions: number): Promise<unknown> {

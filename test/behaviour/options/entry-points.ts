@@ -149,6 +149,27 @@ export const entryPoints: readonly EntryPoint[] = [
     },
   },
   {
+    name: 'LockClient.create',
+    what: 'LockClient.create',
+    options: () => ({
+      sessionTimeoutMs: 10_000,
+      retryPolicy: exponentialBackoff({ baseSleepMs: 1 }),
+      tickTimeMs: 500,
+      auth: [{ scheme: 'digest', credentials: 'user:secret' }],
+      tls: undefined,
+      sasl: undefined,
+      acl: [{ permissions: 31, scheme: 'world', id: 'anyone' }],
+      logger: { warn: () => undefined },
+      debug: true,
+    }),
+    takesSignal: false,
+    async call({ connectString }, options, called) {
+      await using client = LockClient.create(connectString, options);
+      called();
+      await new InterProcessMutex(client, testPath('of-options')).withLock(() => undefined);
+    },
+  },
+  {
     name: 'LockClient.close',
     what: 'close',
     options: () => ({ timeoutMs: 5_000 }),
@@ -305,6 +326,28 @@ export const entryPoints: readonly EntryPoint[] = [
     takesSignal: true,
     async call({ client }, options, called) {
       const done = client.withLock(testPath('of-options'), () => undefined, options);
+      called();
+      await done;
+    },
+  },
+  {
+    name: 'PathLocks.lock',
+    what: 'acquire',
+    options: acquiring,
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const acquired = client.lock([testPath('of-options')], options);
+      called();
+      await (await acquired).release();
+    },
+  },
+  {
+    name: 'PathLocks.withLock',
+    what: 'withLock',
+    options: acquiring,
+    takesSignal: true,
+    async call({ client }, options, called) {
+      const done = client.withLock([testPath('of-options')], () => undefined, options);
       called();
       await done;
     },

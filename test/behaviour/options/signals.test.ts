@@ -7,7 +7,7 @@ import {
   LockClient,
   watchQueue,
 } from '../../../src/index.ts';
-import { getChildren } from '../../../src/zookeeper/operations.ts';
+import { getChildren } from '../../../src/zookeeper/wire/operations.ts';
 import { sharedZooKeeper } from '../../../lab/hooks.ts';
 import { OldSignal } from '../../../lab/old-signal.ts';
 import { testPath } from '../../../lab/test-path.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessSemaphore, LockLostError } from '../../../src/index.ts';
-import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
+import { createSequential, openAcl } from '../../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
@@ -132,10 +132,12 @@ describe('a fault of a semaphore', () => {
   it('that cuts the connection before the watch, after a missed change: the waiter is granted', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
     const isOfLeases = (frame: Frame): boolean => frame.op === 'getChildren2' && frame.path === `${lab.path}/leases`;
+    let releasedAt = 0;
     const changed = lab.proxy
       .seen((frame) => frame.from === 'server' && isOfLeases(frame))
       .then(async () => {
         await gate.release();
+        releasedAt = lab.now();
         lab.proxy.clear();
         void lab.client.session.prove().catch(() => undefined);
         await lab.proxy.seen(answered('multi'));
@@ -145,7 +147,42 @@ describe('a fault of a semaphore', () => {
     await changed;
     once(lab.proxy, (frame) => frame.from === 'client' && isOfLeases(frame), 'cut');
     await (await waiting).release();
+    // The question after a session timeout would find it as well.
+    expect(lab.now() - releasedAt).to.be.lessThan(2_000);
     await isEmpty(lab.observer, lab.path);
+  });
+
+  const watchesLeases = (frame: Frame): boolean =>
+    sent('getChildren2')(frame) && frame.path === `${lab.path}/leases` && frame.body.at(-1) === 1;
+
+  it('that delays the watch behind a change: the waiter is granted at once', async () => {
+    const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
+    const changed = lab.proxy.seen(watchesLeases).then(() => gate.release());
+    once(lab.proxy, watchesLeases, { delayUntil: changed });
+    const waiting = semaphoreOf(lab.client, lab.path, 1).acquire();
+    await changed;
+    const releasedAt = lab.now();
+    await (await waiting).release();
+    expect(lab.now() - releasedAt).to.be.lessThan(2_000);
+    await isEmpty(lab.observer, lab.path);
+  });
+
+  it('that loses the answer to the watch on a shared count, after a missed change: the waiter is granted at once', async () => {
+    const count = testPath('count');
+    await lab.observer.create(count.slice(0, -'/count'.length));
+    await lab.observer.create(count);
+    await setCount(lab.other, count, 1);
+    const semaphore = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
+    const first = await semaphore.acquire();
+    // The leases are watched right before the count. Their answer shows the client a transaction after the change.
+    const raised = lab.proxy.seen(watchesLeases).then(() => setCount(lab.other, count, 2));
+    once(lab.proxy, watchesLeases, { delayUntil: raised });
+    const waiting = semaphore.acquire();
+    await raised;
+    const raisedAt = lab.now();
+    once(lab.proxy, (frame) => answered('getData')(frame) && frame.path === count, 'cut');
+    await returnAll([first, await waiting]);
+    expect(lab.now() - raisedAt).to.be.lessThan(2_000);
   });
 
   it('that cuts the connection while a shared count grows: the waiter is granted afterwards', async () => {

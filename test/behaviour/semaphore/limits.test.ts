@@ -1,15 +1,6 @@
 import { expect } from 'chai';
-import {
-  InterProcessMutex,
-  InterProcessSemaphore,
-  LimitMismatchError,
-  LockClient,
-  type InterProcessSemaphoreOptions,
-} from '../../../src/index.ts';
-import { createSequential, openAcl } from '../../../src/zookeeper/operations.ts';
+import { InterProcessMutex, InterProcessSemaphore, type InterProcessSemaphoreOptions } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { sharedZooKeeper } from '../../../lab/hooks.ts';
-import { startProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { rejection } from '../../../lab/until.ts';
 import { crowd, isEmpty, returnAll, semaphoreOf, setCount, setData, waits } from '../../../lab/semaphores.ts';
@@ -104,63 +95,35 @@ describe('the limit of a semaphore', () => {
     await (await semaphoreOf(lab.client, lab.path, 3).acquire()).release();
   });
 
-  describe('below the leases in use', () => {
-    let shortSession: LockClient;
-
-    beforeEach(async () => {
-      shortSession = await LockClient.connect((await sharedZooKeeper()).connectString, { sessionTimeoutMs: 2_000 });
-    });
-
-    afterEach(() => shortSession.close());
-
-    it('is an error when they have stayed for two session timeouts', async () => {
-      const theirs = await semaphoreOf(lab.other, lab.path, 3).acquireMany(3);
-      const startedAt = lab.now();
-      const error = await rejection(semaphoreOf(shortSession, lab.path, 2).acquire({ timeoutMs: 25_000 }));
-      expect(lab.now() - startedAt).to.be.within(
-        2 * shortSession.sessionTimeoutMs,
-        2 * shortSession.sessionTimeoutMs + 50,
-      );
-      expect(error)
-        .to.be.instanceOf(LimitMismatchError)
-        .and.to.include({ code: 'ERR_LOCK_LIMIT_MISMATCH', path: lab.path, maxLeases: 2 });
-      expect(error.message)
-        .to.contain(`The semaphore ${lab.path} has { maxLeases: 2 }`)
-        .and.to.contain('3 znodes')
-        .and.to.contain('Use the same maxLeases');
-      await crowd(lab.observer, lab.path, { leases: 3, locks: 0 });
-      await returnAll(theirs);
-    });
-
-    it('is no error if the surplus belongs to a process that died', async () => {
-      const server = await sharedZooKeeper();
-      await using proxy = await startProxy(Number(server.connectString.split(':').at(-1)));
-      const dying = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 2_000 });
-      const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
-      // A tryAcquire leaves such a znode if its process dies before it deletes the surplus znode.
-      await dying.session.request(
-        createSequential(
-          `${lab.path}/leases/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`,
-          new Uint8Array(0),
-          openAcl,
-        ),
-      );
-      const waiting = semaphoreOf(shortSession, lab.path, 1).acquire();
-      await waits(lab.observer, lab.path, 3);
-      proxy.silence();
-      await waits(lab.observer, lab.path, 2);
-      await gate.release();
-      await (await waiting).release();
-      await dying.close({ timeoutMs: 0 });
-    });
-  });
-
-  it('is no error if a surplus lease is about to be released', async () => {
+  it('is a warning, once for each path, when there are more leases', async () => {
+    const warnings: string[] = [];
+    lab.client.on('background', (event) => event.type === 'warning' && warnings.push(event.message));
     const theirs = await semaphoreOf(lab.other, lab.path, 3).acquireMany(3);
+    for (let call = 0; call < 2; call += 1) {
+      const waiting = rejection(semaphoreOf(lab.client, lab.path, 2).acquire({ timeoutMs: 1_000 }));
+      expect(await waiting).to.have.property('code', 'ERR_LOCK_TIMEOUT');
+    }
+    expect(warnings).to.have.length(1);
+    expect(warnings[0])
+      .to.contain(`The semaphore ${lab.path} has { maxLeases: 2 }`)
+      .and.to.contain('3 leases')
+      .and.to.contain('Use the same maxLeases');
+    await crowd(lab.observer, lab.path, { leases: 3, locks: 0 });
     const waiting = semaphoreOf(lab.client, lab.path, 2).acquire();
     await waits(lab.observer, lab.path, 4);
     await returnAll(theirs);
     await (await waiting).release();
+  });
+
+  it('is no warning while there are not more leases', async () => {
+    const warnings: unknown[] = [];
+    lab.client.on('background', (event) => event.type === 'warning' && warnings.push(event));
+    const theirs = await semaphoreOf(lab.other, lab.path, 2).acquireMany(2);
+    const waiting = semaphoreOf(lab.client, lab.path, 2).acquire();
+    await waits(lab.observer, lab.path, 3);
+    await returnAll(theirs);
+    await (await waiting).release();
+    expect(warnings).to.deep.equal([]);
   });
 
   describe('with invalid input', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex } from '../../../src/index.ts';
-import { createSequential, openAcl, sync } from '../../../src/zookeeper/operations.ts';
+import { createSequential, openAcl, sync } from '../../../src/zookeeper/wire/operations.ts';
 import { StandOff, type PartOfLeases } from '../../../src/semaphore/stand-off.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { ManualClock } from '../../../lab/manual-clock.ts';

@@ -8,6 +8,7 @@ import {
   LockLostError,
   LockTimeoutError,
   lockContext,
+  type LockEvent,
 } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { queueReaches, takeAway } from '../../../lab/queue.ts';
@@ -201,8 +202,13 @@ describe('the tracing channels of locks', () => {
   it('record nothing while nobody subscribes', async () => {
     recording[Symbol.dispose]();
     const hold = await lab.mutex.acquire();
-    expect(hold).to.include({ waitedMs: 0, heldMs: undefined });
+    using later = new Recording();
+    const told: LockEvent[] = [];
+    lab.client.on('lock', (event) => told.push(event));
     await hold.release();
+    expect(told).to.have.length(1);
+    expect(told[0]).to.include({ type: 'released', heldMs: undefined });
+    expect(later.events.filter((event) => !event.startsWith('release'))).to.deep.equal([]);
   });
 
   it('read as JSON', async () => {

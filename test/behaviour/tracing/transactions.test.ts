@@ -8,7 +8,7 @@ import {
   RequestFailedError,
   type Hold,
 } from '../../../src/index.ts';
-import { traceTransaction } from '../../../src/mutex/lock-tracing.ts';
+import { traceTransaction } from '../../../src/mutex/report/lock-tracing.ts';
 import { answered, once } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { takeAway } from '../../../lab/queue.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createSequential, exists, openAcl } from '../../../src/zookeeper/operations.ts';
+import { createSequential, exists, openAcl } from '../../../src/zookeeper/wire/operations.ts';
 import { protectedPrefix } from '../../../src/driver/names.ts';
 import { weightedLockName } from '../../../src/weighted/weighted-name.ts';
-import { forceRelease, InterProcessMutex, watchQueue } from '../../../src/index.ts';
+import { forceRelease, InterProcessMutex, watchQueue, type Hold } from '../../../src/index.ts';
 import { once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { rejection, until } from '../../../lab/until.ts';
@@ -195,7 +195,15 @@ describe('the claim of a weighted mutex', () => {
     await heavy.release();
   });
 
-  it('wakes a waiter that is about to watch for the claim', async () => {
+  /**
+   * A light waiter that may be overtaken once has found an idle waiter of weight 2 next, and is about to watch that waiter
+   * and the claim. Its request passes `match`, and is held back until `proceed`. Meanwhile a waiter of weight 3 has held the
+   * lock: the light waiter was overtaken, so a waiter that is one step heavier may not overtake it again. The light waiter is
+   * next, and no departure wakes it.
+   */
+  const overtakenBeforeItWatches = async (
+    match: (frame: Frame) => boolean,
+  ): Promise<{ light: Promise<Hold>; proceed: () => void }> => {
     const strict = new InterProcessMutex(lab.client, lab.path, { weights: { overtakesPerWeight: 1 } });
     const first = await theirs.acquire();
     const light = strict.acquire({ weight: 1 });
@@ -203,16 +211,33 @@ describe('the claim of a weighted mutex', () => {
       lab.client.session.watches.paths('data').includes(first.path),
     );
     await createIdleWaiter(2);
-    // The light waiter lists, finds the waiter of weight 2 next, and is about to watch that waiter and the claim.
-    const held = hold(
-      (frame) =>
-        frame.from === 'client' && frame.op === 'getData' && frame.path === lab.path && frame.body.at(-1) === 1,
-    );
+    const held = hold(match);
     await first.release();
     const proceed = await held;
     await (await theirs.acquire({ weight: 3 })).release();
-    // The light waiter was overtaken once, so a waiter that is one step heavier may not overtake it again. The light
-    // waiter is next, and no departure wakes it.
+    return { light, proceed };
+  };
+  const watchesClaim = (frame: Frame): boolean =>
+    frame.op === 'getData' && frame.path === lab.path && (frame.from === 'server' || frame.body.at(-1) === 1);
+
+  it('wakes a waiter that is about to watch for the claim', async () => {
+    const { light, proceed } = await overtakenBeforeItWatches(
+      (frame) => frame.from === 'client' && watchesClaim(frame),
+    );
+    proceed();
+    await (await light).release();
+  });
+
+  it('wakes a waiter whose request to watch for the claim was answered by a cut', async () => {
+    // A request of somebody else, sent between the list and the watch, shows the client a transaction after the claim.
+    // So the next connection reports no claim.
+    const isOther = (frame: Frame): boolean => frame.from === 'client' && frame.op === 'exists' && frame.path === '/';
+    const { light, proceed } = await overtakenBeforeItWatches((frame) => {
+      if (frame.from === 'client' && frame.op === 'getChildren2' && frame.path === lab.path)
+        void lab.client.session.request(exists('/'));
+      return isOther(frame);
+    });
+    once(lab.proxy, (frame) => frame.from === 'server' && watchesClaim(frame), 'cut');
     proceed();
     await (await light).release();
   });

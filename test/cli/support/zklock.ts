@@ -37,7 +37,7 @@ export class Zklock implements AsyncDisposable {
 
   constructor(args: readonly string[], { env = {}, stdin, program = built }: ZklockOptions = {}) {
     if (program === built && !existsSync(bundle))
-      throw new Error('The package is not built: start these tests with `npm run test:cli`');
+      throw new Error('The package is not built: start these tests with `npm run suite -- cli`');
     this.#process = spawn(process.execPath, [...program, ...args], {
       env: { ...process.env, ...env },
       stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

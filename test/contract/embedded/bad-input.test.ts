@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../packages/testing/src/index.ts';
-import { errorNumbers } from '../../../packages/testing/src/refusal.ts';
+import { errorNumbers } from '../../../packages/testing/src/wire/refusal.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';
 import { connectRequest, encode } from '../../../lab/wire/request.ts';
 import { PlainSession } from './support/plain-session.ts';
@@ -153,6 +153,8 @@ describe('EmbeddedZooKeeper.start', () => {
     ],
     [{ version: '3.10' }, /`version` to be '3.8' or '3.9', got "3.10"/],
     [{ extendedTypesEnabled: 'yes' }, /`extendedTypesEnabled` to be true or false, got "yes"/],
+    [{ enforceAuthSchemes: ['sasl'] }, /`enforceAuthSchemes\[0\]` to be one of 'digest', 'ip', got "sasl"/],
+    [{ fourLetterWords: '*' }, /`fourLetterWords` to be an array of some of 'ruok', 'srvr', .*, got "\*"/],
     [{ juteMaxBufferBytes: 1 }, /`juteMaxBufferBytes` to be a whole number from 64 to 1073741824, got 1/],
     [{ clock: {} }, /`clock` to be an object with a method `now`/],
     [{ clock: { now: () => NaN, after: () => () => undefined } }, /`clock.now\(\)` to be a finite number .*got NaN/],

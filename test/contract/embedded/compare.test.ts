@@ -9,7 +9,7 @@ import { superUser } from './support/manager.ts';
 import { asClientsSend, sequences } from './support/sequences.ts';
 import { runSequence } from './support/sequence-run.ts';
 
-/** Set by `npm run test:embedded -- --sequences 20000`. */
+/** Set by `npm run suite -- embedded --sequences 20000`. */
 const count = Number(process.env['EMBEDDED_SEQUENCES'] ?? 300);
 const seed = Number(process.env['EMBEDDED_SEED'] ?? Date.now() % 2 ** 31);
 

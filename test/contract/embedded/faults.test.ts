@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
-import { errorNumbers } from '../../../packages/testing/src/refusal.ts';
-import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
+import { errorNumbers } from '../../../packages/testing/src/wire/refusal.ts';
+import { ZooKeeperError } from '../../../src/zookeeper/wire/zookeeper-error.ts';
 import type { FaultStep } from '../../../packages/testing/src/index.ts';
 import { ManualClock } from '../../../lab/manual-clock.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';

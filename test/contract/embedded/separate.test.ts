@@ -23,7 +23,9 @@ describe('the embedded ZooKeeper', () => {
   });
 
   it('loads only the support folder of the library', () => {
-    const rooms = new Set([...loadedBy('packages/testing/src/index.ts')].map((file) => dirname(file)));
-    expect([...rooms].sort()).to.deep.equal(['packages/testing/src', 'src/support']);
+    const files = [...loadedBy('packages/testing/src/index.ts')];
+    expect(files.length).to.be.greaterThan(30);
+    const others = files.filter((file) => !file.startsWith('packages/testing/src/'));
+    expect(new Set(others.map((file) => dirname(file)))).to.deep.equal(new Set(['src/support']));
   });
 });

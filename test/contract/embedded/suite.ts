@@ -1,4 +1,4 @@
-// npm run test:embedded:suite [-- mocha's arguments, or test files]: runs the library's tests that need no server of
+// npm run suite -- embedded-suite [mocha's arguments, or test files]: runs the library's tests that need no server of
 // their own, and those with Java Curator and kazoo, on an embedded ZooKeeper
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

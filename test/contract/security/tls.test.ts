@@ -14,6 +14,7 @@ import { testPath } from '../../../lab/test-path.ts';
 import { clientTls, keyFile, type KeyName } from '../../../lab/servers/tls-keys.ts';
 import { rejection } from '../../../lab/until.ts';
 import { needs } from '../../../lab/skip-without.ts';
+import { chosenVersion, has } from '../../../lab/servers/versions.ts';
 import { startRealServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 
 /** The servers start beforehand, because a start takes longer than a test. */
@@ -126,6 +127,16 @@ describe('a client with TLS', () => {
       expect(error.message).to.match(says).and.contain(`TLS with ${at()} failed: `);
     });
   }
+
+  it('that speaks one version of TLS is accepted, or gets a TlsError, as the defaults of the server say', async () => {
+    const { tls: byDefault = 'TLSv1.2' } = chosenVersion();
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const tls = { ...clientTls('client'), minVersion: version, maxVersion: version };
+      const locking = lockOnce(secure().secureConnectString, { tls, connectionTimeoutMs });
+      if (version === byDefault || !has('ssl.protocol')) await locking;
+      else expect(await rejection(locking)).to.have.property('problem', 'protocol');
+    }
+  });
 
   it('at a plain port gets an error that names the secureClientPort', async () => {
     const at = `localhost:${secure().port}`;

@@ -29,7 +29,7 @@ const options: ts.CompilerOptions = {
 };
 
 /** The package that some blocks use has no types of its own. */
-const declarations = ['src/zookeeper/node-zookeeper-client.d.ts', 'examples/node-zookeeper-client.d.ts'];
+const declarations = ['src/zookeeper/connection/node-zookeeper-client.d.ts', 'examples/node-zookeeper-client.d.ts'];
 
 /**
  * Compiles all blocks at once, against the built package. A folder inside the repository is needed, because the

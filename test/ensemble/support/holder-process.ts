@@ -2,7 +2,7 @@ import '../../../lab/servers/over-tls.ts';
 // A process that holds a lock and checks all the time whether it still does. The test can block its event loop.
 import { existsSync } from 'node:fs';
 import { InterProcessMutex, LockClient, type ConnectionState } from '../../../src/index.ts';
-import { exists } from '../../../src/zookeeper/operations.ts';
+import { exists } from '../../../src/zookeeper/wire/operations.ts';
 import { monotonicMs } from './monotonic.ts';
 
 /**

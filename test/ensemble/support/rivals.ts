@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LeaderElection, type Hold, type LockClient } from '../../../src/index.ts';
-import { exists } from '../../../src/zookeeper/operations.ts';
+import { exists } from '../../../src/zookeeper/wire/operations.ts';
 import { connectToFirst } from '../../../lab/lock-clients.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { until } from '../../../lab/until.ts';

@@ -23,7 +23,7 @@ export class Example implements AsyncDisposable {
   /** @param skewMs how far the program's clock is ahead of the machine's */
   constructor(file: string, connectString: string, args: readonly string[] = [], skewMs = 0) {
     if (!existsSync(`${root}dist/zookeeper-fair-lock.js`))
-      throw new Error('The package is not built: start these tests with `npm run test:examples`');
+      throw new Error('The package is not built: start these tests with `npm run suite -- examples`');
     this.#child = spawn(process.execPath, ['--import=tsx', `--import=${skewedClock}`, `examples/${file}`, ...args], {
       cwd: root,
       env: { ...process.env, ZOOKEEPER_CONNECT: connectString, CLOCK_SKEW_MS: String(skewMs) },

@@ -8,7 +8,9 @@ import { Simulation } from '../../../simulation/simulation.ts';
 describe('a history of a simulation, with any faults', () => {
   const histories: History[] = [];
 
-  before(async () => {
+  before(async function () {
+    // Only the machine can make it slow.
+    this.timeout(600_000);
     for (let seed = 1; seed <= 10; seed += 1) {
       const { history } = await new Simulation(drawPlan(seed, { steps: 60 })).run();
       histories.push(fold(history));

@@ -2,6 +2,6 @@
 export function tarball(name = 'zookeeper-fair-lock'): string {
   const tarballs = JSON.parse(process.env['PACKAGE_TARBALLS'] ?? '{}') as Record<string, string>;
   const path = tarballs[name];
-  if (path === undefined) throw new Error(`${name} is not packed: run npm run test:package`);
+  if (path === undefined) throw new Error(`${name} is not packed: run npm run suite -- package`);
   return path;
 }

@@ -19,6 +19,7 @@ import {
   type LockDriver,
   type LockErrorCode,
   type LockOwner,
+  type MultiHold,
   type LossReason,
   type Participant,
   type ReleaseOutcome,
@@ -78,6 +79,10 @@ export function withoutAnObject(): void {
   type<Promise<number>>().of(client.withLock('/a', () => 1));
   type<Promise<bigint>>().of(
     client.withLock('/a', async (mine) => mine.fencingToken, { timeoutMs: 500, signal, leaseMs: 1_000 }),
+  );
+  type<Promise<MultiHold<Hold>>>().of(client.lock(['/a', '/b'], { timeoutMs: 500 }));
+  type<Promise<readonly bigint[]>>().of(
+    client.withLock(['/a', '/b'], ({ holds }): readonly bigint[] => holds.map((each) => each.fencingToken), { signal }),
   );
   // @ts-expect-error the path comes first
   void client.withLock(() => 1, '/a');

@@ -26,11 +26,9 @@ console.log(JSON.stringify({ called: [...called], ...sum }));
 function note<T extends object>(owner: T, name: keyof T & string): void {
   const real = owner[name] as (...args: unknown[]) => unknown;
   const noted = (...args: unknown[]): unknown => {
-    const stack = new Error().stack ?? '';
-    const caller = stack.split('\n')[2]?.trim() ?? '';
-    // node-zookeeper-client shuffles its hosts. It is given one, and never dials it. tsx dates its cache of files.
-    const isAllowed = stack.includes('ConnectionStringParser') || caller.includes('/node_modules/tsx/');
-    if (isRunning && !isAllowed) called.add(`${name} ${caller}`);
+    const caller = new Error().stack?.split('\n')[2]?.trim() ?? '';
+    // tsx dates its cache of files.
+    if (isRunning && !caller.includes('/node_modules/tsx/')) called.add(`${name} ${caller}`);
     return real.apply(owner, args);
   };
   owner[name] = noted as T[keyof T & string];

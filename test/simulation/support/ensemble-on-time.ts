@@ -1,6 +1,6 @@
 import { Random } from '../../../lab/random.ts';
 import { Ensemble } from '../../../lab/ensemble/ensemble.ts';
-import { machineClock } from '../../../packages/testing/src/test-clock.ts';
+import { machineClock } from '../../../packages/testing/src/server/test-clock.ts';
 
 /** A simulated ensemble on the machine's time. */
 export class EnsembleOnTime implements Disposable {

@@ -10,10 +10,11 @@ export const sessionMs = 4_000;
 
 /** An ensemble on a clock of its own, and its clients. */
 export class Fixture {
-  readonly clock = new ManualClock(0);
+  readonly clock: ManualClock;
   readonly ensemble: Ensemble;
 
-  constructor(options: Partial<EnsembleOptions> = {}, seed = 1) {
+  constructor(options: Partial<EnsembleOptions> = {}, seed = 1, startMs = 0) {
+    this.clock = new ManualClock(startMs);
     const random = new Random(seed, 0);
     this.ensemble = new Ensemble({
       clock: this.clock,

@@ -65,5 +65,14 @@ export function processAt(now: number, its: object = {}) {
 /** A client of a process that runs. */
 export function simClient(its: object = {}): SimClient {
   const process = processAt(0);
-  return { name: 'p0c0', process, open: 0, waits: 0, timers: 0, idleSince: 0, ...its } as unknown as SimClient;
+  return {
+    name: 'p0c0',
+    process,
+    open: 0,
+    waits: 0,
+    timers: 0,
+    idleSince: 0,
+    connectedAt: new Map(),
+    ...its,
+  } as unknown as SimClient;
 }

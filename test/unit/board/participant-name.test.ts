@@ -25,7 +25,26 @@ describe('the names of participants', () => {
     expect(participantName('lock--000000001')).to.include({ key: '-000000001', sequence: -1 });
   });
 
-  for (const name of ['locks', 'orders-0000000001', 'my-lock-0000000001', 'lock-42', 'lock-00000000042', 'lock-', ''])
+  it("keep the sign of kazoo's number after an overflow", () => {
+    expect(participantName(`${hex}__lock__-2147483648`)).to.include({ is: 'kazoo-lock', sequence: -2_147_483_648 });
+  });
+
+  for (const name of [
+    'locks',
+    'orders-0000000001',
+    'my-lock-0000000001',
+    'lock-42',
+    'lock-00000000042',
+    'lock-',
+    `${hex}__lock__1`,
+    `${hex}__lock__00000000001`,
+    `${hex}__lock__`,
+    `${hex}__wlock__0000000001`,
+    `${uuid}__lock__0000000001`,
+    `x${hex}__lock__0000000001`,
+    `${hex}__lock__0000000001.bak`,
+    '',
+  ])
     it(`leave ${name || 'the empty name'} alone`, () => {
       expect(participantName(name)).to.equal(undefined);
     });

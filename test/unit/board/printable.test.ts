@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { checkedLog } from '../../../src/client/logger.ts';
-import { LockLostError } from '../../../src/client/lock-lost-error.ts';
-import { ZooKeeperError } from '../../../src/zookeeper/zookeeper-error.ts';
+import { checkedLog } from '../../../src/client/options/logger.ts';
+import { LockLostError } from '../../../src/client/report/lock-lost-error.ts';
+import { ZooKeeperError } from '../../../src/zookeeper/wire/zookeeper-error.ts';
 import { ageText, fitted } from '../../../packages/zklock/src/cli/observe/column.ts';
 import { printable, printableJson, printableLines } from '../../../src/support/printable.ts';
 

@@ -49,6 +49,7 @@ describe('the session of a command', function () {
         // As many as the processes that follow. On a busy machine, all looks could come before the next one.
         for (let look = 0; look < 200; look += 1) {
           expect(session.isAlive, `at look ${look}`).to.equal(true);
+          expect(session.isSeen, `in the table of look ${look}`).to.equal(true);
           expect((await lines.next()).value).to.equal('next');
         }
         python.stdin.end();
@@ -70,7 +71,8 @@ describe('the session of a command', function () {
       job.start();
       const running = () => runningWith(`MARK=${mark}`);
       await until('all run', () => running().length === 3);
-      expect(job.processes.running).to.have.length(2); // as long as the lock is held, a daemon may be meant
+      // As long as the lock is held, a daemon may be meant. Its process may run before it has made its session.
+      await until('the daemon has a session of its own', () => job.processes.running.length === 2);
       job.processes.terminate();
       expect(job.processes.running).to.have.members(running());
       process.kill(job.session.id, 'SIGKILL');

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandErrorText, ownWords } from '../../../packages/zklock/src/cli/own-words.ts';
-import { TlsError } from '../../../src/zookeeper/tls-error.ts';
+import { TlsError } from '../../../src/zookeeper/network/tls-error.ts';
 
 describe('the words of the command', () => {
   it('replace words that the library says', () => {

@@ -56,7 +56,8 @@ public class TestingServer implements Closeable {
       return;
     }
     String containers = System.getProperty("znode.container.checkIntervalMs", "60000");
-    String[] command = (System.getProperty("embedded") + "\n" + port + "\n" + containers).split("\n");
+    String faults = System.getProperty("zookeeper.serverCnxnFactory", "").endsWith("ChaosMonkeyCnxnFactory") ? "\nfaults" : "";
+    String[] command = (System.getProperty("embedded") + "\n" + port + "\n" + containers + faults).split("\n");
     process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     answers = new BufferedReader(new InputStreamReader(process.getInputStream()));
     commands = new OutputStreamWriter(process.getOutputStream());

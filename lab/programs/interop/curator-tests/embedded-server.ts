@@ -4,12 +4,22 @@ import { connect, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { EmbeddedZooKeeper } from '../../../../packages/testing/src/index.ts';
 
-const [port, containerCheckIntervalMs] = process.argv.slice(2).map(Number);
+const [, , ...args] = process.argv;
+const [port, containerCheckIntervalMs] = args.map(Number);
 const server = await EmbeddedZooKeeper.start({
   tickTimeMs: 500,
   maxSessionTimeoutMs: 60_000,
   containerCheckIntervalMs: containerCheckIntervalMs ?? 60_000,
 });
+// As Curator's ChaosMonkeyCnxnFactory: the first create of /mylock/… loses its answer, and for 6 s no request is carried out.
+let cutByServer = (): void => undefined;
+if (args.includes('faults')) {
+  const end = server.play([
+    { path: /^\/mylock\//, fault: 'lose-answer' },
+    { times: Number.MAX_SAFE_INTEGER, fault: 'lose-request' },
+  ]);
+  cutByServer = () => setTimeout(end, 6_000);
+}
 const target = Number(server.connectString.split(':')[1]);
 const sockets = new Set<Socket>();
 
@@ -19,6 +29,7 @@ const door = createServer((client) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => {
+      if (socket === inner && !client.destroyed) cutByServer();
       sockets.delete(socket);
       client.destroy();
       inner.destroy();

@@ -103,9 +103,9 @@ export class LockBoard implements TreeListener {
     this.#departures.joined(znode);
   }
 
-  left(znode: ParticipantZnode, directory: Directory): void {
+  left(znode: ParticipantZnode, directory: Directory, latest?: bigint): void {
     this.#departures.left(znode);
-    noteGrants(znode, directory, this.#tree.directories);
+    noteGrants(znode, directory, { directories: this.#tree.directories, latest });
   }
 
   complete(): void {

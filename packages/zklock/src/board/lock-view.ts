@@ -2,7 +2,7 @@ import { compareKeys } from '../../../../src/driver/names.js';
 import { decodeClaim } from '../../../../src/weighted/claim.js';
 import { weightedChild } from '../../../../src/weighted/weighted-name.js';
 import { WeightedQueue } from '../../../../src/weighted/weighted-queue.js';
-import { join } from '../../../../src/zookeeper/path.js';
+import { join } from '../../../../src/zookeeper/wire/path.js';
 import type { ParticipantKind } from './participant-name.js';
 import type { ParticipantZnode, Unreadable } from './participant-znode.js';
 import { Directory } from './znode-tree.js';
@@ -100,7 +100,7 @@ function semaphoreAt(path: string, znodes: KnownZnodes): LockView | undefined {
   return {
     path,
     kind: 'semaphore',
-    holders: permits.slice(0, permits.length - awaited(permits, waiters[0])),
+    holders: permits.slice(0, permits.length - awaited(permits, waiters[0], locks.grantsBefore)),
     waiters,
     // `leases` and `locks` themselves are none.
     others:
@@ -112,16 +112,21 @@ function semaphoreAt(path: string, znodes: KnownZnodes): LockView | undefined {
 
 /**
  * Called when a participant has left. The holder of a semaphore's mutex leaves when its permits are granted, so the
- * permits that exist then are granted.
+ * permits that exist then are granted. If only a list showed that it has left, the next holder may have created its
+ * permits before that list. They are newer than the transaction `latest`, unless another waiter came after them.
  */
 export function noteGrants(
   left: ParticipantZnode,
   locks: Directory,
-  directories: ReadonlyMap<string, Directory>,
+  { directories, latest }: { directories: ReadonlyMap<string, Directory>; latest: bigint | undefined },
 ): void {
   const { parent, name } = split(locks.path);
   if (name !== 'locks') return;
   for (const other of locks.participants.values()) if (byPlace(other, left) < 0) return;
+  if (latest !== undefined) {
+    locks.grantsBefore = latest;
+    return;
+  }
   for (const permit of directories.get(join(parent, 'leases'))?.participants.values() ?? []) permit.isGranted = true;
 }
 
@@ -129,11 +134,19 @@ export function noteGrants(
  * The number of the last permits that are not granted yet. The holder of the mutex creates its znodes first, and
  * releases the mutex when they are granted.
  */
-function awaited(permits: readonly ParticipantZnode[], turn: ParticipantZnode | undefined): number {
+function awaited(
+  permits: readonly ParticipantZnode[],
+  turn: ParticipantZnode | undefined,
+  grantsBefore: bigint,
+): number {
   const own = turn?.content;
   if (!own) return 0;
   const isGranted = ({ content, isGranted }: ParticipantZnode): boolean =>
-    isGranted || content?.sessionId !== own.sessionId || content === undefined || content.czxid < own.czxid;
+    isGranted ||
+    content?.sessionId !== own.sessionId ||
+    content === undefined ||
+    content.czxid < own.czxid ||
+    content.czxid < grantsBefore;
   return permits.length - 1 - permits.findLastIndex(isGranted);
 }
 

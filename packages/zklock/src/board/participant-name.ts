@@ -1,4 +1,4 @@
-import { foreignNames, kazooSequenceOf, sequenceOf, sortKey } from '../../../../src/driver/names.js';
+import { foreignNames, sequenceOf, sortKey } from '../../../../src/driver/names.js';
 import { weightedChild } from '../../../../src/weighted/weighted-name.js';
 
 /**
@@ -47,8 +47,12 @@ const nativeNames: readonly (readonly [string, ParticipantKind])[] = [
   ['latch-', 'latch'],
 ];
 
+/** The name of a lock or write lock of kazoo is 32 hexadecimal digits and `__lock__`; that of a read lock has `__rlock__`. */
 function kazooName(name: string): ParticipantName | undefined {
-  const sequence = kazooSequenceOf(name);
+  const [, lockName] = kazooForm.exec(name) ?? [];
+  const sequence = lockName === undefined ? undefined : sequenceOf(name, lockName);
   if (sequence === undefined) return undefined;
-  return { is: name.includes('__rlock__') ? 'read' : 'kazoo-lock', key: sortKey(name, 'lock__'), sequence };
+  return { is: lockName === '__rlock__' ? 'read' : 'kazoo-lock', key: sortKey(name, 'lock__'), sequence };
 }
+
+const kazooForm = /^[0-9a-f]{32}(__r?lock__)-?\d+$/;

@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock } from '../../../../src/support/clock.js';
-import { isZooKeeperError } from '../../../../src/zookeeper/zookeeper-error.js';
+import { isZooKeeperError } from '../../../../src/zookeeper/wire/zookeeper-error.js';
 import type { Unreadable } from './participant-znode.js';
 
 /**

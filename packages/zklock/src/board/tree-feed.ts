@@ -2,15 +2,15 @@ import type { CancelTimer, Clock } from '../../../../src/support/clock.js';
 import {
   addRecursiveWatch,
   exists,
-  getChildren,
+  getChildrenAndChange,
   getData,
   removeRecursiveWatch,
   type Operation,
   type Stat,
-} from '../../../../src/zookeeper/operations.js';
-import type { Session } from '../../../../src/zookeeper/session.js';
-import type { WatchEvent } from '../../../../src/zookeeper/session-watches.js';
-import { isRetryable, isZooKeeperError } from '../../../../src/zookeeper/zookeeper-error.js';
+} from '../../../../src/zookeeper/wire/operations.js';
+import type { Session } from '../../../../src/zookeeper/session/session.js';
+import type { WatchEvent } from '../../../../src/zookeeper/session/session-watches.js';
+import { isRetryable, isZooKeeperError } from '../../../../src/zookeeper/wire/zookeeper-error.js';
 
 /**
  * The questions about a tree of znodes on one connection, and the events of its watches. One recursive watch covers the
@@ -84,10 +84,10 @@ export class TreeFeed {
   /** Asks for the names of a znode's children. */
   list(path: string): void {
     this.#outdated.delete(path);
-    this.#ask(`list ${path}`, getChildren(path, true), {
-      answered: (names) => {
+    this.#ask(`list ${path}`, getChildrenAndChange(path, true), {
+      answered: ({ names, pzxid }) => {
         this.#room -= names.length / namesAList;
-        this.#reader.listed(path, names);
+        this.#reader.listed(path, names, pzxid);
       },
       absent: () => this.#absent(path),
       refused: (error) => this.#reader.refused(path, error),
@@ -238,7 +238,8 @@ export interface FeedSource {
 
 /** The receiver of what a feed learns. */
 export interface TreeReader {
-  listed(path: string, names: readonly string[]): void;
+  /** @param pzxid the transaction that created or deleted a child last */
+  listed(path: string, names: readonly string[], pzxid: bigint): void;
   read(path: string, data: Buffer, stat: Stat): void;
   created(path: string): void;
   changed(path: string): void;

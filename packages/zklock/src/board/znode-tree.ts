@@ -1,6 +1,6 @@
 import type { LockHost } from '../../../../src/client/lock-host.js';
-import type { Stat } from '../../../../src/zookeeper/operations.js';
-import { join, parentsOf } from '../../../../src/zookeeper/path.js';
+import type { Stat } from '../../../../src/zookeeper/wire/operations.js';
+import { join, parentsOf } from '../../../../src/zookeeper/wire/path.js';
 import { participantName } from './participant-name.js';
 import { ParticipantZnode, type Unreadable } from './participant-znode.js';
 import { SecondLooks } from './second-looks.js';
@@ -62,13 +62,13 @@ export class ZnodeTree implements TreeReader {
 
   // The methods of TreeReader.
 
-  listed(path: string, names: readonly string[]): void {
+  listed(path: string, names: readonly string[], pzxid: bigint): void {
     const directory = this.#directories.get(path);
     if (!directory) return;
     const hidden = this.#unreadable.get(path);
     const before = new Set(directory.names());
     const present = new Set(names);
-    for (const name of before) if (!present.has(name)) this.deleted(join(path, name));
+    for (const name of before) if (!present.has(name)) this.deleted(join(path, name), pzxid);
     for (const name of names) {
       if (this.#isHidden(path, name)) continue;
       const child = this.#add(directory, name);
@@ -144,13 +144,14 @@ export class ZnodeTree implements TreeReader {
     if (own ? own.isWeighted : directory?.participants.has(name)) this.#feed?.read(path);
   }
 
-  deleted(path: string): void {
+  /** @param latest the newest transaction that may have deleted it; undefined if its deletion is the newest event */
+  deleted(path: string, latest?: bigint): void {
     this.#unreadable.delete(path);
     const { directory, name } = this.#placeOf(path);
     const znode = directory?.participants.get(name);
     if (directory && znode) {
       directory.participants.delete(name);
-      this.#listener.left(znode, directory);
+      this.#listener.left(znode, directory, latest);
       this.#changed(directory.path);
     }
     directory?.subdirectories.delete(name);
@@ -262,6 +263,9 @@ export class Directory {
   /** The data of this znode, of a lock with weights. */
   claim: { readonly data: Buffer; readonly mzxid: bigint } | undefined;
 
+  /** A permit beside this mutex of a semaphore that a transaction before this one created is granted. */
+  grantsBefore = 0n;
+
   constructor(path: string) {
     this.path = path;
   }
@@ -283,8 +287,12 @@ export interface TreeListener {
   revealed(path: string): void;
   /** A participant's content was read for the first time. */
   joined(znode: ParticipantZnode): void;
-  /** A participant has been deleted. Its content may never have been read. */
-  left(znode: ParticipantZnode, directory: Directory): void;
+  /**
+   * A participant has been deleted. Its content may never have been read.
+   *
+   * @param latest the newest transaction that may have deleted it; undefined if its deletion is the newest event
+   */
+  left(znode: ParticipantZnode, directory: Directory, latest?: bigint): void;
   /** Everything has been read once on this connection. */
   complete(): void;
   /** The connection has ended. What the tree shows may be old until the next `complete`. */

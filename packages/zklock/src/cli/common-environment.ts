@@ -1,6 +1,7 @@
 /** The variables that every verb with a connection reads. */
 export const commonEnvironment: readonly (readonly [name: string, meaning: string])[] = [
-  ['ZOOKEEPER_CONNECT', 'the servers, if --servers is not given'],
+  ['ZOOKEEPER_CONNECT', 'the servers, if neither --servers nor a file of servers is given'],
+  ['ZKLOCK_SERVERS_FILE', 'the file of --servers-file, if --servers is not given'],
   [
     'ZKLOCK_AUTH',
     'credentials as SCHEME:CREDENTIALS, such as digest:user:secret, or sasl:user:secret for SASL; several are separated by line ends',

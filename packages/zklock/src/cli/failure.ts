@@ -1,9 +1,9 @@
-import { AuthFailedError, ConnectionTimeoutError } from '../../../../src/client/client-errors.js';
-import { LockLostError } from '../../../../src/client/lock-lost-error.js';
-import { LockTimeoutError } from '../../../../src/client/lock-timeout-error.js';
-import { InvalidPathError } from '../../../../src/zookeeper/invalid-path-error.js';
-import { TlsError } from '../../../../src/zookeeper/tls-error.js';
-import { isZooKeeperError } from '../../../../src/zookeeper/zookeeper-error.js';
+import { AuthFailedError, ConnectionTimeoutError } from '../../../../src/client/report/client-errors.js';
+import { LockLostError } from '../../../../src/client/report/lock-lost-error.js';
+import { LockTimeoutError } from '../../../../src/client/report/lock-timeout-error.js';
+import { InvalidPathError } from '../../../../src/zookeeper/wire/invalid-path-error.js';
+import { TlsError } from '../../../../src/zookeeper/network/tls-error.js';
+import { isZooKeeperError } from '../../../../src/zookeeper/wire/zookeeper-error.js';
 import { exitCodes } from './exit-code.js';
 import { UsageError } from './usage-error.js';
 

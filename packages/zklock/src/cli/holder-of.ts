@@ -3,7 +3,7 @@ import { participantName } from '../board/participant-name.js';
 import type { LockHost } from '../../../../src/client/lock-host.js';
 import { refused } from '../../../../src/internals/refusal.js';
 import { ask } from '../../../../src/mutex/ask.js';
-import { exists } from '../../../../src/zookeeper/operations.js';
+import { exists } from '../../../../src/zookeeper/wire/operations.js';
 import { UsageError } from './usage-error.js';
 
 /** The znode of a participant that an operator means. */

@@ -35,6 +35,7 @@ export const ownWords: readonly (readonly [library: string, command: string])[] 
   ['Give tls.cert and tls.key', 'Give --tls-cert and --tls-key'],
   ['check tls.ciphers, and ssl.ciphersuites', 'check ssl.ciphersuites'],
   ['The option connectionTimeoutMs allowed', '--connect-timeout or --wait allowed'],
+  ['the result of `connectString()`', 'the file of --servers-file'],
   ['Expected `connectString` to be', 'Expected --servers to be'],
   ['the option `acl`', '--acl'],
   ['`acl`', '--acl'],

@@ -1,11 +1,11 @@
 import type { LockBoard } from '../board/lock-board.js';
 import { lockJson } from '../board/lock-json.js';
 import type { LockClient } from '../../../../src/client/lock-client.js';
-import { lockPath } from '../../../../src/zookeeper/path.js';
-import { isZooKeeperError } from '../../../../src/zookeeper/zookeeper-error.js';
+import { lockPath } from '../../../../src/zookeeper/wire/path.js';
+import { isZooKeeperError } from '../../../../src/zookeeper/wire/zookeeper-error.js';
 import { phantomAmong, phantomText } from '../../../../src/internals/phantoms.js';
-import { unownedText } from '../../../../src/internals/unowned.js';
-import type { connectionOptions } from './connection.js';
+import { unownedText } from '../../../../src/internals/znode/unowned.js';
+import type { connectionOptions } from './connect/connection.js';
 import { exitCodes } from './exit-code.js';
 import { holderOf, ownerOf, type Meant } from './holder-of.js';
 import type { Io } from './io.js';

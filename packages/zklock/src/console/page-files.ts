@@ -33,6 +33,7 @@ const names = [
   'locks.js',
   'text.js',
   'timeline.js',
+  'view.js',
 ];
 
 const types: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { machineClock } from '../../../../packages/testing/src/test-clock.ts';
+import { machineClock } from '../../../../packages/testing/src/server/test-clock.ts';
 import type { Answer, ConnectResponse, Ticket } from '../../../../lab/wire/answer.ts';
 import { errors, xids } from '../../../../lab/wire/opcodes.ts';
 import { encode, type Request } from '../../../../lab/wire/request.ts';

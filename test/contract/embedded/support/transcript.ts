@@ -1,4 +1,4 @@
-import { machineClock } from '../../../../packages/testing/src/test-clock.ts';
+import { machineClock } from '../../../../packages/testing/src/server/test-clock.ts';
 import type { Answer } from '../../../../lab/wire/answer.ts';
 import { opcodes } from '../../../../lab/wire/opcodes.ts';
 import type { RecordReader } from '../../../../lab/wire/record.ts';

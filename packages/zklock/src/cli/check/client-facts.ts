@@ -13,9 +13,9 @@ import {
   getData,
   multi,
   remove,
-} from '../../../../../src/zookeeper/operations.js';
-import { join, parentsOf } from '../../../../../src/zookeeper/path.js';
-import { isZooKeeperError } from '../../../../../src/zookeeper/zookeeper-error.js';
+} from '../../../../../src/zookeeper/wire/operations.js';
+import { join, parentsOf } from '../../../../../src/zookeeper/wire/path.js';
+import { isZooKeeperError } from '../../../../../src/zookeeper/wire/zookeeper-error.js';
 import { fail, ok, unknown, warn, type Finding } from './finding.js';
 import { neededOperations } from './needed-operations.js';
 

@@ -1,6 +1,6 @@
-import { describeHosts, type Host } from '../../../../../src/zookeeper/connect-string.js';
-import { systemNetwork, type TlsSource } from '../../../../../src/zookeeper/network.js';
-import { explainTls } from '../../../../../src/zookeeper/tls-error.js';
+import { describeHosts, type Host } from '../../../../../src/zookeeper/wire/connect-string.js';
+import { systemNetwork, type TlsSource } from '../../../../../src/zookeeper/network/network.js';
+import { explainTls } from '../../../../../src/zookeeper/network/tls-error.js';
 
 /**
  * Sends a four-letter word, such as `srvr`, to one server on a connection of its own. Resolves with the answer: the
@@ -29,7 +29,10 @@ export function fourLetterWord(
         socket.destroy(new Error('a too long answer'));
     });
     socket.on('error', () => {
-      const error = socket.errored ?? new Error(`the connection to ${describeHosts({ hosts: [host] })} failed`);
+      const server = describeHosts({ hosts: [host] });
+      const error: NodeJS.ErrnoException = socket.errored ?? new Error(`the connection to ${server} failed`);
+      if (isReady && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
+        error.message = `${server} closed the connection without an answer to ${word} (${error.code})`;
       reject(tls ? explainTls(error, host, isReady) : error);
     });
     socket.on('close', () => {

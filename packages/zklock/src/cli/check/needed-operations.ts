@@ -9,10 +9,10 @@ import {
   removeWatch,
   setWatches,
   type Operation,
-} from '../../../../../src/zookeeper/operations.js';
-import { join } from '../../../../../src/zookeeper/path.js';
-import { unknownRequestIn } from '../../../../../src/zookeeper/unknown-request-error.js';
-import { isZooKeeperError, ZooKeeperError } from '../../../../../src/zookeeper/zookeeper-error.js';
+} from '../../../../../src/zookeeper/wire/operations.js';
+import { join } from '../../../../../src/zookeeper/wire/path.js';
+import { unknownRequestIn } from '../../../../../src/zookeeper/wire/unknown-request-error.js';
+import { isZooKeeperError, ZooKeeperError } from '../../../../../src/zookeeper/wire/zookeeper-error.js';
 import { fail, ok, warn, type Finding } from './finding.js';
 
 /**

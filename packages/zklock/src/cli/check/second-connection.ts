@@ -2,14 +2,14 @@ import {
   readConnectResponse,
   longestConnectResponse,
   type ConnectResponse,
-} from '../../../../../src/zookeeper/connect-response.js';
-import { describeHosts, type Host } from '../../../../../src/zookeeper/connect-string.js';
-import { FrameSplitter } from '../../../../../src/zookeeper/frames.js';
-import { closeSessionFrame } from '../../../../../src/zookeeper/late-grant.js';
-import { systemNetwork, type Link, type TlsSource } from '../../../../../src/zookeeper/network.js';
-import { OpeningMessages } from '../../../../../src/zookeeper/opening-messages.js';
-import { explainTls } from '../../../../../src/zookeeper/tls-error.js';
-import type { SessionIdentity } from '../../../../../src/zookeeper/wire-session.js';
+} from '../../../../../src/zookeeper/wire/connect-response.js';
+import { describeHosts, type Host } from '../../../../../src/zookeeper/wire/connect-string.js';
+import { FrameSplitter } from '../../../../../src/zookeeper/wire/frames.js';
+import { closeSessionFrame } from '../../../../../src/zookeeper/connection/late-grant.js';
+import { systemNetwork, type Link, type TlsSource } from '../../../../../src/zookeeper/network/network.js';
+import { OpeningMessages } from '../../../../../src/zookeeper/connection/opening-messages.js';
+import { explainTls } from '../../../../../src/zookeeper/network/tls-error.js';
+import type { SessionIdentity } from '../../../../../src/zookeeper/wire/wire-session.js';
 import { commandErrorText } from '../own-words.js';
 import { ok, warn, type Finding } from './finding.js';
 

@@ -1,4 +1,4 @@
-import { describeHosts, type Host } from '../../../../../src/zookeeper/connect-string.js';
+import { describeHosts, type Host } from '../../../../../src/zookeeper/wire/connect-string.js';
 import { commandErrorText } from '../own-words.js';
 import { fourLetterWord } from './four-letter-word.js';
 import { fail, ok, unknown, warn, type Finding } from './finding.js';
@@ -44,7 +44,12 @@ export function factsIn(name: string, srvr: string, conf: string): ServerFacts {
 
 /** The findings from the servers' own answers. */
 export function judgeServers(servers: readonly ServerFacts[]): Finding[] {
-  return [...servers.map(judgeServer), judgeVersions(servers), judgeConnections(servers)];
+  const answering = servers.filter(({ error }) => error === undefined);
+  const together =
+    answering.length > 0
+      ? [judgeVersions(answering), judgeConnections(answering)]
+      : ['versions', 'maxClientCnxns'].map((subject) => unknown(subject, 'no server answers', 'start the servers'));
+  return [...servers.map(judgeServer), ...together];
 }
 
 function judgeServer({ name, error, isServing, version, mode }: ServerFacts): Finding {

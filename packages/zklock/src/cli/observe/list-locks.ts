@@ -1,8 +1,8 @@
 import { boardJson } from '../../board/board-json.js';
 import { lockJson, type LockJson } from '../../board/lock-json.js';
 import type { LockBoard } from '../../board/lock-board.js';
-import { lockPath } from '../../../../../src/zookeeper/path.js';
-import type { connectionOptions, jsonOption } from '../connection.js';
+import { lockPath } from '../../../../../src/zookeeper/wire/path.js';
+import type { connectionOptions, jsonOption } from '../connect/connection.js';
 import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';
 import { besideText } from './beside-text.js';

@@ -1,5 +1,5 @@
 import type { ActorJson, EventJson, LockJson, ParticipantJson } from '../../board/lock-json.js';
-import { unownedAdvice } from '../../../../../src/internals/unowned.js';
+import { unownedAdvice } from '../../../../../src/internals/znode/unowned.js';
 import { printable } from '../../../../../src/support/printable.js';
 import { ageText } from './column.js';
 

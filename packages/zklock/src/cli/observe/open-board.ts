@@ -1,8 +1,8 @@
 import { LockBoard } from '../../board/lock-board.js';
 import type { LockClient } from '../../../../../src/client/lock-client.js';
 import { refused } from '../../../../../src/internals/refusal.js';
-import { validatePath } from '../../../../../src/zookeeper/path.js';
-import { connect, type connectionOptions } from '../connection.js';
+import { validatePath } from '../../../../../src/zookeeper/wire/path.js';
+import { connect, type connectionOptions } from '../connect/connection.js';
 import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, isIP } from 'node:net';
 import { ConsoleServer } from '../../console/console-server.js';
 import { isLoopback } from '../../console/request-guard.js';
-import type { connectionOptions } from '../connection.js';
+import type { connectionOptions } from '../connect/connection.js';
 import { exitCodeOfSignal } from '../exit-code.js';
 import type { Io } from '../io.js';
 import { UsageError } from '../usage-error.js';

@@ -1,7 +1,7 @@
 import type { LockBoard } from '../../board/lock-board.js';
 import { commandErrorText } from '../own-words.js';
 import { printable } from '../../../../../src/support/printable.js';
-import { TooLongError } from '../../../../../src/zookeeper/frames.js';
+import { TooLongError } from '../../../../../src/zookeeper/wire/frames.js';
 import { exitCodes } from '../exit-code.js';
 import { exitCodeOf } from '../failure.js';
 

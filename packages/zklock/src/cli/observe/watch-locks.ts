@@ -1,6 +1,6 @@
 import { eventJson, lockJson, stateJson, unreadableJson, type UnreadableJson } from '../../board/lock-json.js';
 import type { LockBoard } from '../../board/lock-board.js';
-import type { connectionOptions } from '../connection.js';
+import type { connectionOptions } from '../connect/connection.js';
 import { exitCodeOfSignal } from '../exit-code.js';
 import type { Io } from '../io.js';
 import type { Arguments } from '../verb.js';

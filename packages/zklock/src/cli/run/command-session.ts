@@ -12,7 +12,7 @@ export class CommandSession implements CommandProcesses {
   #sessions: ReadonlySet<number>;
   /** The process that the last search found to run. */
   #runner: number | undefined;
-  /** How many searches in a row have found nothing, and may have missed something. */
+  /** How many tables in a row have shown nothing, and may have missed something. */
   #doubts = 0;
 
   /** @param id the process id of the first member, which leads its session and its group */
@@ -75,25 +75,14 @@ export class CommandSession implements CommandProcesses {
   }
 
   #search(hasGroup: boolean): boolean {
-    let before = new Set<number>();
-    for (let search = 0; search < mostSearches; search += 1) {
-      const { processes, isUnsure } = processTable();
-      if (processes.length === 0) return hasGroup; // no /proc: a zombie counts as a process
-      const members = this.#members(processes);
-      const runner = members.find(({ isRunning }) => isRunning);
-      this.#runner = runner?.pid;
-      if (runner || (hasGroup && members.length === 0)) {
-        this.#doubts = 0;
-        return true;
-      }
-      // A process may have been created after the list was read, by one that ended before its state was read. A process
-      // that had ended before the list was read has created none.
-      this.#doubts = isUnsure ? this.#doubts + 1 : 0;
-      const mayHaveMissed = isUnsure && this.#doubts < mostDoubts;
-      if (!mayHaveMissed && members.every(({ pid }) => before.has(pid))) return false;
-      before = new Set(members.map(({ pid }) => pid));
-    }
-    return true;
+    const { processes, isUnsure } = processTable();
+    if (processes.length === 0) return hasGroup; // no /proc: a zombie counts as a process
+    const members = this.#members(processes);
+    const runner = members.find(({ isRunning }) => isRunning);
+    this.#runner = runner?.pid;
+    const isFound = runner !== undefined || (hasGroup && members.length === 0);
+    this.#doubts = isUnsure && !isFound ? this.#doubts + 1 : 0;
+    return isFound || (isUnsure && this.#doubts < mostDoubts);
   }
 
   #runs(pid: number): boolean {
@@ -114,10 +103,7 @@ export class CommandSession implements CommandProcesses {
   }
 }
 
-/** A session whose processes replace each other faster than they can be listed is alive. */
-const mostSearches = 3;
-
-/** On a machine that starts thousands of processes a second, each table has missed one. The lock must not wait forever. */
+/** On a machine that starts thousands of processes a second, each table may miss one. The lock must not wait forever. */
 const mostDoubts = 30;
 
 const mostSweeps = 100;

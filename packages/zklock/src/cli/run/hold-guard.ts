@@ -1,4 +1,4 @@
-import type { LockLostError } from '../../../../../src/client/lock-lost-error.js';
+import type { LockLostError } from '../../../../../src/client/report/lock-lost-error.js';
 import type { CancelTimer, Clock } from '../../../../../src/support/clock.js';
 import type { EndTimes } from './grace.js';
 

@@ -1,4 +1,4 @@
-import { lockPath } from '../../../../../src/zookeeper/path.js';
+import { lockPath } from '../../../../../src/zookeeper/wire/path.js';
 import type { Arguments } from '../verb.js';
 import { UsageError } from '../usage-error.js';
 import { exitCodes } from '../exit-code.js';

@@ -12,18 +12,27 @@ export interface Process {
 
 export interface ProcessTable {
   readonly processes: readonly Process[];
-  /** True if a process ended after it was listed and before it was read. It may have created another one. */
+  /** True if a process of the last list ended before it was read. It may have created another one. */
   readonly isUnsure: boolean;
 }
 
-/** All processes that this user may see. None where there is no /proc. */
+/**
+ * All processes that this user may see. None where there is no /proc. If one has ended when it is its turn to be read,
+ * /proc is listed again, and the new ones are read at once: one of them may be its child.
+ */
 export function processTable(): ProcessTable {
   const processes: Process[] = [];
-  let isUnsure = false;
-  for (const pid of allIds()) {
-    const found = processOf(pid);
-    if (found === 'gone') isUnsure = true;
-    else if (found !== 'hidden') processes.push(found);
+  const known = new Set<number>();
+  let isUnsure = true;
+  for (let list = 0; isUnsure && list < mostLists; list += 1) {
+    isUnsure = false;
+    for (const pid of allIds()) {
+      if (known.has(pid)) continue;
+      known.add(pid);
+      const found = processOf(pid);
+      if (typeof found === 'object') processes.push(found);
+      if (found === 'gone' || (found !== 'hidden' && !found.isRunning)) isUnsure = true;
+    }
   }
   return { processes, isUnsure };
 }
@@ -88,6 +97,8 @@ function textOf(file: string): string {
     closeSync(descriptor);
   }
 }
+
+const mostLists = 10;
 
 /** A line of stat has 52 numbers at most, of 20 digits at most, and a name of 64 bytes at most. */
 const buffer = Buffer.allocUnsafe(2_048);

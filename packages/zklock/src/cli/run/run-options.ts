@@ -1,4 +1,4 @@
-import { connectionOptions } from '../connection.js';
+import { connectionOptions } from '../connect/connection.js';
 
 /** The options of `zklock run`. */
 export const runOptions = {

@@ -3,7 +3,7 @@ import type { Hold } from '../../../../../src/mutex/hold.js';
 import { commandErrorText, commandText } from '../own-words.js';
 import { systemChance } from '../../../../../src/support/chance.js';
 import { systemClock } from '../../../../../src/support/clock.js';
-import { connect } from '../connection.js';
+import { connect } from '../connect/connection.js';
 import { exitCodeOfSignal, exitCodes } from '../exit-code.js';
 import { exitCodeOf } from '../failure.js';
 import type { Io } from '../io.js';

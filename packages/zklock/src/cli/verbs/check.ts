@@ -1,4 +1,4 @@
-import { connectionOptions, jsonOption } from '../connection.js';
+import { connectionOptions, jsonOption } from '../connect/connection.js';
 import { defineVerb } from '../verb.js';
 
 export const check = defineVerb({

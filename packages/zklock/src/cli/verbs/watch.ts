@@ -1,4 +1,4 @@
-import { connectionOptions } from '../connection.js';
+import { connectionOptions } from '../connect/connection.js';
 import { defineVerb } from '../verb.js';
 
 export const watch = defineVerb({

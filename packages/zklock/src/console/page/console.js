@@ -60,7 +60,7 @@ document.addEventListener('keydown', (event) => {
     search.focus();
   } else if (event.key === 'Escape' && document.activeElement === search && search.value !== '') {
     search.value = '';
-    renderSoon();
+    search.dispatchEvent(new CustomEvent('input'));
   }
 });
 document.addEventListener('rendernow', () => renderSoon());
@@ -89,10 +89,10 @@ function renderSoon() {
 
 function render() {
   isRenderDue = false;
-  showLink();
   showTotals();
   showEvents(model);
   showLocks(model);
+  showLink();
 }
 
 function showLink() {
@@ -118,6 +118,9 @@ function showLink() {
   cutOff.hidden = problem === '';
   showUnreadable();
   document.body.classList.toggle('old', problem !== '');
+  // A holder that is shown may have gone meanwhile.
+  for (const button of document.querySelectorAll('.participants button, #confirm-yes'))
+    button.disabled = problem !== '';
 }
 
 /** A read of the text by a screen reader each second would disturb, so it is no live region. */

@@ -26,7 +26,6 @@ function participant(one, lock, model) {
   for (const text of [one.role, one.weight === null ? null : `weight ${one.weight}`, one.isIdle ? 'idle' : null])
     if (text !== null) head.append(element('span', 'badge', text));
   if (one.asked !== null) head.append(element('span', 'badge asked', 'asked to release'));
-  item.append(head);
   const facts = element('dl');
   if (one.unreadableSince !== null) facts.append(since('not readable', one.unreadableSince, 'for '));
   if (one.position === 0 && one.queuedAt !== null)
@@ -39,9 +38,10 @@ function participant(one, lock, model) {
   // The data of a known process say only which one it is.
   if (one.pid === null && one.data) facts.append(fact('data', shown(one.data)));
   facts.append(fact('znode', shown(one.path), 'znode'));
-  item.append(facts);
+  head.append(facts);
+  item.append(head);
   // Nobody can release a znode that no session owns.
-  if (model.allowRevoke && one.sessionId !== null) item.append(buttons(one, lock));
+  if (model.allowRevoke && one.sessionId !== null) head.append(buttons(one, lock));
   return item;
 }
 

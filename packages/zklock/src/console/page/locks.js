@@ -1,25 +1,22 @@
 import { detailsOf } from './details.js';
 import { ageText, element, setText, shown, whoText } from './text.js';
+import { sort, turnAround } from './view.js';
 
 /** The rows that were made, by the path of the lock. */
 const rows = new Map();
 const open = new Set();
 const pageSize = 300;
 let most = pageSize;
-let sort = { by: 'path', down: false };
+/** The wait that is shown in the colour of a warning. */
+const longMs = 60_000;
 
 const table = document.getElementById('locks');
 
 document.querySelectorAll('th[data-sort]').forEach((head) => {
   head.querySelector('button').addEventListener('click', () => {
-    const by = head.dataset.sort;
-    sort = { by, down: sort.by === by ? !sort.down : by === 'held' || by === 'waiters' || by === 'wait' };
-    document.getElementById('sort').value = by;
+    turnAround(head.dataset.sort);
     again();
   });
-});
-document.getElementById('sort').addEventListener('input', ({ target }) => {
-  sort = { by: target.value, down: ['held', 'waiters', 'wait'].includes(target.value) };
 });
 document.getElementById('more').addEventListener('click', () => {
   most += pageSize;
@@ -30,8 +27,9 @@ for (const id of ['search', 'filter'])
     most = pageSize;
   });
 
-/** The lock was changed: its row is filled anew when it is shown next. */
+/** The lock was changed: its row is filled anew when it is shown next. Its order is that of people: 2 before 10. */
 export function setLock(lock) {
+  lock.order = `${lock.path.replace(/\d+/g, (digits) => digits.padStart(20, '0'))} ${lock.path}`;
   const row = rows.get(lock.path);
   if (row) row.isOld = true;
 }
@@ -100,7 +98,7 @@ function isWanted(lock) {
 
 function comparator() {
   const keys = {
-    path: ({ path }) => path,
+    path: ({ order }) => order,
     state: ({ state }) => state,
     holder: ({ holders: [first] }) => (first ? whoText(first) : '\uffff'),
     held: ({ holders: [first] }) => timeKey(first?.heldSince ?? first?.queuedAt),
@@ -112,7 +110,7 @@ function comparator() {
   return (a, b) => {
     const [one, other] = [key(a), key(b)];
     if (one !== other) return one < other ? -sign : sign;
-    return a.path < b.path ? -1 : 1;
+    return a.order < b.order ? -1 : 1;
   };
 }
 
@@ -143,7 +141,9 @@ function rowOf(lock, model) {
   details.hidden = true;
   button.setAttribute('aria-controls', details.id);
   button.setAttribute('aria-expanded', 'false');
-  button.addEventListener('click', () => {
+  // The whole row opens, but not at the end of a selection of its text.
+  tr.addEventListener('click', ({ target }) => {
+    if (target !== button && !document.getSelection().isCollapsed) return;
     if (!open.delete(lock.path)) open.add(lock.path);
     row.isOld = true;
     again();
@@ -197,6 +197,10 @@ function fillAges({ cells, details }, { state, unreadableSince, holders: [holder
   const text = unreadableSince === null ? state : `not readable for ${ageText(now - Date.parse(unreadableSince))}`;
   setText(cells.state.firstElementChild, text);
   setText(cells.held, holder ? heldText(holder, now) : '–');
+  cells.wait.classList.toggle(
+    'long',
+    typeof waiter?.queuedAt === 'string' && now - Date.parse(waiter.queuedAt) >= longMs,
+  );
   setText(cells.wait, !waiter ? '–' : waiter.queuedAt === null ? '?' : ageText(now - Date.parse(waiter.queuedAt)));
   if (details.hidden) return;
   for (const cell of details.querySelectorAll('[data-since]'))

@@ -35,7 +35,10 @@ document.getElementById('events-box').addEventListener('toggle', () => {
   document.dispatchEvent(new CustomEvent('rendernow'));
 });
 
-/** One bar for each five seconds: as high as it has events, and red if there is a loss among them. */
+/**
+ * One bar for each five seconds, red if there is a loss among its events. The heights are logarithms, so that the
+ * thousand events of an outage do not flatten the others.
+ */
 function showStrip({ events, clockAheadMs }) {
   const slots = 120;
   const slotMs = (minutes * 60_000) / slots;
@@ -57,7 +60,7 @@ function showStrip({ events, clockAheadMs }) {
 
 function bar(index, all, bad, highest) {
   const rect = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
-  const height = 4 + (36 * all) / highest;
+  const height = 4 + (36 * Math.log1p(all)) / Math.log1p(highest);
   for (const [name, value] of Object.entries({ x: index * 5, y: 40 - height, width: 4, height, rx: 1 }))
     rect.setAttribute(name, String(value));
   rect.setAttribute('class', bad > 0 ? 'bad' : 'good');

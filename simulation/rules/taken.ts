@@ -1,0 +1,84 @@
+import type { Hold } from '../../src/index.ts';
+import { nameOf, sequenceOf, type Claim } from '../claim.ts';
+import type { Plan } from '../plan.ts';
+import type { Bench } from './bench.ts';
+import { isOrdered } from './order.ts';
+
+/**
+ * A third party that deletes a znode excuses its owner until the news arrives, and no longer: no lock is
+ * handed over without a connection, because no server would confirm it; a connection that began after the deletion
+ * reports it before the znode is granted; and a holder is told in the event in which its client is.
+ */
+export class Taken {
+  readonly #bench: Bench;
+  /** When znodes were deleted by a third party. */
+  readonly #takenAt = new Map<string, number>();
+  readonly #told: Claim[] = [];
+  readonly #outageMs: number;
+  readonly #laggingMs: number;
+  /** Until then, servers may be behind the others because of a fault. */
+  #outageUntil = -Infinity;
+
+  constructor(bench: Bench, { sessionTimeoutMs, mostDelayMs }: Pick<Plan, 'sessionTimeoutMs' | 'mostDelayMs'>) {
+    this.#bench = bench;
+    this.#outageMs = 1.3 * sessionTimeoutMs;
+    this.#laggingMs = shortestWatchedMs + 10 * mostDelayMs;
+  }
+
+  taken(path: string): void {
+    this.#takenAt.set(path, this.#bench.now());
+  }
+
+  /** A fault hurts the servers for this time. */
+  outage(forMs: number): void {
+    this.#outageUntil = Math.max(this.#outageUntil, this.#bench.now() + forMs + this.#outageMs);
+  }
+
+  granted(claim: Claim): void {
+    const { hold, owner, path } = claim;
+    // The parts of such a call are granted one after another, and told together.
+    if (hold.isReentrant || owner.call.how === 'multi' || owner.call.how === 'many' || owner.lock.is === 'semaphore')
+      return;
+    if (isOrdered(claim) && owner.role !== 'reader' && !isConnected(hold) && this.#isBehindOwn(claim))
+      this.#bench.tell('taken', `${nameOf(claim)} was handed its lock without a connection`);
+    const takenAt = this.#takenAt.get(path) ?? Infinity;
+    const beganAt = owner.client.connectedAt.get(claim.sessionId) ?? -Infinity;
+    const isEarlyHandOver = this.#bench.now() < claim.calledAt + latestWatchedMs && this.#isBehindOwn(claim);
+    if (takenAt + this.#laggingMs < beganAt && takenAt > this.#outageUntil && !isEarlyHandOver)
+      this.#bench.tell('taken', `${nameOf(claim)} was granted a znode that was gone before its connection began`);
+  }
+
+  /** True if an older znode of the same session stands before it: the holder's, from which it got the lock. */
+  #isBehindOwn({ path, sessionId, owner: { lock } }: Claim): boolean {
+    const committed = this.#bench.committed();
+    return committed
+      .children(lock.path)
+      .some((name) => sequenceOf(name) < sequenceOf(path) && committed.ownerOf(`${lock.path}/${name}`) === sessionId);
+  }
+
+  /** A client gets the event of a znode's deletion. Its holds are judged after it has read that. */
+  heard(claims: readonly Claim[], path: string, session: bigint): void {
+    for (const claim of claims)
+      if (claim.path === path && claim.sessionId === session && isOpen(claim)) this.#told.push(claim);
+  }
+
+  /** Called after each event in which code of a client ran. */
+  look(): void {
+    for (const claim of this.#told.splice(0))
+      if (isOpen(claim))
+        this.#bench.tell('taken', `${nameOf(claim)} goes on after its client was told that the znode is gone`);
+  }
+}
+
+function isOpen({ isTold, isReleased, owner }: Claim): boolean {
+  return !isTold && !isReleased && !owner.client.process.isDead;
+}
+
+function isConnected({ shared }: Hold): boolean {
+  return shared.grant.node.session.isConnected;
+}
+
+/** A waiter that waits for so short a time watches its znode no more than a holder would. */
+const shortestWatchedMs = 10;
+/** A waiter behind a znode of its own process may wait so long without a watch, because the hand-over checks its znode. */
+const latestWatchedMs = 1_100;

@@ -1,0 +1,72 @@
+import type { ClientReport } from '../../client/report/client-report.js';
+import type { Clock } from '../../support/clock.js';
+import { reached } from '../../support/reached.js';
+import type { Session } from '../../zookeeper/session/session.js';
+import { checkExists, multi, remove } from '../../zookeeper/wire/operations.js';
+import { isZooKeeperError } from '../../zookeeper/wire/zookeeper-error.js';
+import { sessionPause } from './session-pause.js';
+
+/**
+ * Deletes the znode of the holder by a transaction that checks that the znode of `next` exists, because `next` has the
+ * lock already.
+ */
+export async function handOver(holder: DeletedNode, next: DeletedNode): Promise<void> {
+  try {
+    const { value } = await holder.session.request(multi(checkExists(next.path), remove(holder.path)));
+    const [ofNext, ofHolder] = value.is === 'done' ? [] : value.errors;
+    if (ofNext?.is('NO_NODE')) {
+      reached('handed over to a waiter whose znode is gone');
+      next.vanished();
+    } else if (value.is === 'done') holder.markDeleted();
+    else if (ofHolder?.is('NO_NODE')) holder.vanished();
+  } catch {
+    reached('hand-over: the answer was lost');
+    // `deleteUntilGone` tries again, as after any other failed delete.
+  }
+  await deleteUntilGone(holder);
+}
+
+/** Deletes the znode, and tries again until it is gone or its session has ended. */
+export async function deleteUntilGone(node: DeletedNode): Promise<void> {
+  const { session } = node;
+  for (let tries = 0; node.mayBeThere(); tries += 1) {
+    try {
+      if (node.isUnknown) await node.find();
+      if (!node.mayBeThere()) continue;
+      await session.request(remove(node.path));
+      node.markDeleted();
+    } catch (error) {
+      if (isZooKeeperError(error, 'NO_NODE')) node.vanished();
+      else if (isZooKeeperError(error, 'CONNECTION_LOSS')) {
+        reached('delete: the answer was lost');
+        await session.whenConnected();
+      } else if (node.mayBeThere()) await pause(node, tries, error);
+    }
+  }
+  node.deletionEnded();
+}
+
+function pause({ session, path, lockPath, tools }: DeletedNode, tries: number, error: unknown): Promise<void> {
+  const { report, clock } = tools;
+  report.background({ type: 'delete-retried', path, error });
+  report.warn(`A lock's znode under ${report.onServers(lockPath)} could not be deleted; trying again`, error);
+  return sessionPause(session, clock, tries);
+}
+
+/** A znode of this client that is to be deleted. */
+interface DeletedNode {
+  readonly session: Session;
+  readonly path: string;
+  /** The path of the lock's own znode. */
+  readonly lockPath: string;
+  readonly tools: {
+    readonly report: Pick<ClientReport, 'warn' | 'background' | 'onServers'>;
+    readonly clock: Pick<Clock, 'after'>;
+  };
+  mayBeThere(): boolean;
+  readonly isUnknown: boolean;
+  find(): Promise<boolean>;
+  vanished(): void;
+  markDeleted(): void;
+  deletionEnded(): void;
+}

@@ -1,0 +1,411 @@
+import { inNoContext } from '../../support/no-context.js';
+import type { CancelTimer, Clock } from '../../support/clock.js';
+import { withoutStack } from '../wire/without-stack.js';
+import { FlowWindow } from './flow-window.js';
+import { refuseCutOff, TooLongError } from '../wire/frames.js';
+import { ping, type Operation, type WatchEventType } from '../wire/operations.js';
+import { Call, connectionLost, readReplyHeader, replyBodyAt, type ReplyHeader } from '../wire/replies.js';
+import { RequestLanes } from './request-lanes.js';
+import { requiredError, SaslRefusal } from '../wire/sasl-handshake.js';
+import type { LinkUser, ServerLink } from './server-link.js';
+import type { SentRequest, ServerTraits } from './server-traits.js';
+import { marshallingError, unimplemented, UnknownRequestError } from '../wire/unknown-request-error.js';
+import { Reader, Writer } from '../wire/wire.js';
+import { ZooKeeperError } from '../wire/zookeeper-error.js';
+import { reached } from '../../support/reached.js';
+
+/**
+ * The requests of one connection, and their answers, which come in the same order. All requests of one tick leave in
+ * one packet. Requests beyond the window of the connection wait in the process.
+ */
+export class Pipeline implements LinkUser {
+  readonly #options: PipelineOptions;
+  readonly #listener: PipelineListener;
+  readonly #chroot: Buffer;
+  /** The requests whose answers are due, the oldest first. */
+  readonly #unanswered: Call[] = [];
+  /** The requests that are sent at the end of the tick, or when the link has room again. */
+  readonly #unwritten = new Writer();
+  readonly #unsent = new RequestLanes();
+  readonly #window = new FlowWindow();
+  /** The requests that an overloaded server wants again later. */
+  readonly #postponed = new Map<Call, CancelTimer>();
+  #isWriteDue = false;
+  /** The ping that the server has not answered yet. */
+  #ping: Call | undefined;
+  #answeredAt = -Infinity;
+  #isEnded = false;
+  /** The syncs and changes that were put off, until they are answered. */
+  readonly #putOff = new Set<Call>();
+  /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
+  postponedSince: number | undefined;
+  /** The last answer, if the server said that it does not know the request. It may end the connection after that. */
+  unknown: UnknownRequestError | undefined;
+  readonly link: ServerLink;
+  readonly failure = 'A reply could not be read; reconnecting';
+
+  constructor(link: ServerLink, options: PipelineOptions, listener: PipelineListener) {
+    this.link = link;
+    this.#options = options;
+    this.#listener = listener;
+    this.#chroot = Buffer.from(options.chroot);
+    link.passTo(this);
+  }
+
+  /** True once the connection has ended. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** The requests whose answers are due, the oldest first. */
+  get unanswered(): SentRequest[] {
+    return this.#unanswered.map(({ operation: { name }, bytes }) => ({ name, bytes }));
+  }
+
+  /** The number of requests that may be in flight. */
+  get #size(): number {
+    return this.#options.traits.isCareful ? 1 : this.#window.size;
+  }
+
+  /** The number of requests that may be sent now. */
+  get room(): number {
+    return this.#unsent.isEmpty ? Math.max(0, this.#size - this.#unanswered.length) : 0;
+  }
+
+  /**
+   * The time since which the server owes the next answer: the time of its last answer, or the time when the request was
+   * sent, whichever is later. Answers arrive in order, so the age of a request that waits behind many others says
+   * nothing about the link. The answer to a ping does not count: it says nothing about the requests.
+   */
+  get unansweredSince(): number | undefined {
+    const [oldest] = this.#unanswered;
+    return oldest ? Math.max(oldest.sentAt, this.#answeredAt) : this.#ping?.sentAt;
+  }
+
+  send(call: Call): void {
+    const lack = this.#whyNotToSend(call);
+    if (lack) this.#refuse(call, lack);
+    else if (this.#unsent.isEmpty && this.#unanswered.length < this.#size) this.#send(call);
+    else {
+      reached('window full');
+      this.#unsent.add(call);
+    }
+  }
+
+  /** Sends a ping, unless the server still owes the answer to the last one. It writes no transaction. */
+  ping(): void {
+    if (this.#ping) return;
+    this.#ping = new Call(ping, nobody, nobody);
+    this.#ping.xid = pingXid;
+    this.#ping.sentAt = this.#options.clock.now();
+    this.#unwritten.addFrame(this.#ping, noChroot);
+    this.#writeSoon();
+  }
+
+  /** Writes the requests that were made, without waiting for the end of the tick. Without room, they wait for it. */
+  flush(): void {
+    if (this.link.isOpen && this.link.hasRoom && !this.#unwritten.isEmpty) this.link.write(this.#unwritten.frames());
+  }
+
+  /** The requests that were not sent yet. The pipeline forgets them. */
+  takeUnsent(): Call[] {
+    const postponed = [...this.#postponed.keys()];
+    for (const cancel of this.#postponed.values()) cancel();
+    this.#postponed.clear();
+    return [...postponed, ...this.#unsent.takeAll()];
+  }
+
+  /** True if the answer to a change is due. Proofs on an old connection are worth nothing on a new one. */
+  get owesChange(): boolean {
+    return this.#unanswered.some(({ operation }) => !operation.isProof && !repeatable.has(operation.name));
+  }
+
+  /** The requests without an answer that may be sent again on another connection. The pipeline forgets them. */
+  takeRepeatable(): Call[] {
+    const taken: Call[] = [];
+    for (const call of this.#unanswered.splice(0))
+      (repeatable.has(call.operation.name) ? taken : this.#unanswered).push(call);
+    return taken;
+  }
+
+  /** Rejects all requests with CONNECTION_LOSS. */
+  fail(cause: unknown): void {
+    this.#isEnded = true;
+    this.#ping = undefined;
+    this.#unwritten.clear();
+    const unsent = this.takeUnsent();
+    if (unsent.length > 0) reached('requests lost before they were sent');
+    for (const call of [...this.#unanswered.splice(0), ...unsent]) call.reject(connectionLost(call.operation, cause));
+  }
+
+  // The methods of LinkUser.
+
+  receive(frame: Buffer): void {
+    const header = readReplyHeader(frame);
+    switch (header.xid) {
+      case pingXid:
+        if (header.error === requiredError) this.#listener.refused(new SaslRefusal('required'));
+        else this.#pinged();
+        return;
+      case authXid:
+        if (header.error === authFailedError) this.#listener.refused(new SaslRefusal('credentials'));
+        return;
+      case watchXid:
+        this.#watchFired(new Reader(frame, replyBodyAt, this.#chroot));
+        return;
+      default:
+        this.#replied(header, frame);
+    }
+  }
+
+  chunkEnded(): void {
+    this.#fillWindow();
+    this.#listener.chunkRead();
+    if (this.room > 0) this.#listener.roomMade();
+  }
+
+  drained(): void {
+    this.flush();
+  }
+
+  ended(error: Error | undefined): void {
+    this.#isEnded = true;
+    this.#listener.ended(this, error);
+  }
+
+  #send(call: Call): void {
+    const { operation } = call;
+    try {
+      // Before the frame is begun, because requests that this call sends would be written into the middle of it.
+      operation.beforeWrite?.();
+      call.xid = this.#options.nextXid();
+      call.sentAt = this.#options.clock.now();
+      const bytes = this.#unwritten.addFrame(call, this.#chrootOf(operation));
+      call.bytes = operation.kind === 'write' && !operation.isProof ? bytes : 0;
+      const lack = this.#whyNotToSend(call);
+      if (lack) {
+        this.#unwritten.dropFrame(bytes);
+        throw lack;
+      }
+      this.#unanswered.push(call);
+      call.firstXid ??= call.xid;
+    } catch (error) {
+      this.#refuse(call, error);
+      return;
+    }
+    this.#writeSoon();
+  }
+
+  /** The error of a request that would end this connection. Before it was written, its length is not known. */
+  #whyNotToSend({ operation: { name, path }, bytes }: Call): ZooKeeperError | undefined {
+    const lack = this.#options.traits.whyNotToSend(name, bytes, this.link.server);
+    return lack && new ZooKeeperError(lack.number, name, path, { cause: lack });
+  }
+
+  /** The request is not sent, or not sent again, so no read waits for it. */
+  #refuse(call: Call, error: unknown): void {
+    this.#putOff.delete(call);
+    call.reject(error);
+  }
+
+  #fillWindow(): void {
+    while (this.#unanswered.length < this.#size) {
+      const call = this.#unsent.next();
+      if (call === undefined) return;
+      this.#send(call);
+    }
+  }
+
+  #pinged(): void {
+    const ping = this.#ping;
+    if (ping === undefined) throw new Error('The server answered a ping, but no answer was due');
+    this.#ping = undefined;
+    this.unknown = undefined;
+    this.#listener.pinged(ping.sentAt);
+  }
+
+  #watchFired(event: Reader): void {
+    const type = eventTypes[event.int()];
+    event.int();
+    if (type !== undefined) this.#listener.watchFired(event.path(), type);
+  }
+
+  #replied(header: ReplyHeader, frame: Buffer): void {
+    const [call] = this.#unanswered;
+    const inFlight = this.#unanswered.length;
+    if (call?.xid !== header.xid) {
+      const due = call ? `the answer to request ${call.xid}` : 'no answer';
+      throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
+    }
+    this.#unanswered.shift();
+    if (header.error === requiredError) {
+      this.#fail(call, header.error);
+      this.#listener.refused(new SaslRefusal('required'));
+      return;
+    }
+    const now = this.#options.clock.now();
+    this.#answeredAt = now;
+    this.#window.answered(call.sentAt, now, this.#options.timeoutMs(), inFlight);
+    const { name } = call.operation;
+    this.unknown =
+      header.error === unimplemented ? new UnknownRequestError(this.link.server, name, 'does not know') : undefined;
+    if (!this.unknown) this.#options.traits.answered(name, call.bytes);
+    this.#listener.heard(header.zxid);
+    this.#answered(call, header, frame);
+  }
+
+  #answered(call: Call, { error, zxid }: ReplyHeader, frame: Buffer): void {
+    const { operation, sentAt } = call;
+    if (error === throttledError) {
+      this.#postpone(call);
+      return;
+    }
+    if (this.#isTooEarly(call)) {
+      reached('a read that overtook a sync or a change repeated');
+      this.#postpone(call);
+      return;
+    }
+    if (call.timesPostponed !== undefined) {
+      this.postponedSince = undefined;
+      this.#putOff.delete(call);
+    }
+    if (error !== 0) {
+      this.#listener.answered(operation, sentAt, error);
+      this.#fail(call, error, this.unknown);
+      return;
+    }
+    let value: unknown;
+    try {
+      refuseCutOff(frame);
+      value = operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation)));
+    } catch (unreadable) {
+      const { name, kind, path } = operation;
+      // Only a new connection shows the outcome of a change that was answered so.
+      if (unreadable instanceof TooLongError && kind === 'read') {
+        call.reject(new ZooKeeperError(marshallingError, name, path, { cause: unreadable }));
+        return;
+      }
+      call.reject(connectionLost(operation, unreadable));
+      throw unreadable;
+    }
+    this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
+    call.resolve({ value, zxid, wasPostponed: call.timesPostponed !== undefined });
+  }
+
+  /** Rejects with the error of the server. */
+  #fail({ operation, reject }: Call, error: number, cause?: UnknownRequestError): void {
+    reject(withoutStack(() => new ZooKeeperError(error, operation.name, operation.path, { cause })));
+  }
+
+  /**
+   * True for a read behind a sync or a change that was put off: the server shows older data than its caller expects, for
+   * example the znode of a holder that has handed its lock over.
+   */
+  #isTooEarly({ operation: { name, path, isAbsolute }, firstXid = Infinity }: Call): boolean {
+    // The sync of a heartbeat is absolute. It depends on no other sync, and a proof must not wait.
+    if (this.#putOff.size === 0 || isAbsolute || !repeatable.has(name)) return false;
+    return [...this.#putOff].some(
+      ({ operation, firstXid: earlier = Infinity }) =>
+        earlier < firstXid && (isWithin(path, operation.path) || isWithin(operation.path, path)),
+    );
+  }
+
+  /** The overloaded server has not executed the request, and asks for it again later. */
+  #postpone(call: Call): void {
+    const { clock, random } = this.#options;
+    const { kind, isAbsolute = false, isProof = false } = call.operation;
+    // The requests of a heartbeat change nothing, and no read depends on them.
+    const isOfHeartbeat = isAbsolute || isProof;
+    if (isOfHeartbeat) reached('a heartbeat put off');
+    if (kind !== 'read' && !isOfHeartbeat) this.#putOff.add(call);
+    this.postponedSince ??= clock.now();
+    const times = call.timesPostponed ?? 0;
+    call.timesPostponed = times + 1;
+    // The next proof is known after four of its requests in turn, with 0.4 of the timeout for their tries. A server that
+    // puts off four of five needs more than fifty tries for four once in 200 times, but more than a hundred hardly ever.
+    const longestMs = isOfHeartbeat ? Math.min(longestPauseMs, this.#options.timeoutMs() / 192) : longestPauseMs;
+    const pauseMs = Math.min(longestMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
+    const send = (): void => {
+      this.#postponed.delete(call);
+      this.send(call);
+    };
+    this.#postponed.set(
+      call,
+      inNoContext(() => clock.after(pauseMs, send)),
+    );
+  }
+
+  /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */
+  #writeSoon(): void {
+    if (this.#isWriteDue) return;
+    this.#isWriteDue = true;
+    const write = (): void => {
+      this.#isWriteDue = false;
+      this.link.guard(() => this.flush());
+    };
+    // The second tick and the promise let a list that is shared by all callers of this tick leave in the same packet.
+    const whenTickEnds = (): void => void resolved.then(write);
+    // Outside of every context, because a request that cannot be written to a stalled link must not keep its caller's
+    // context alive.
+    inNoContext(() => process.nextTick(() => process.nextTick(whenTickEnds)));
+  }
+
+  #chrootOf(operation: Operation<unknown>): Buffer {
+    return operation.isAbsolute ? noChroot : this.#chroot;
+  }
+}
+
+export interface PipelineOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly traits: ServerTraits;
+  /** The prefix of every path on the servers; '' for none. */
+  readonly chroot: string;
+  /** The session timeout, in milliseconds. */
+  timeoutMs(): number;
+  nextXid(): number;
+}
+
+export interface PipelineListener {
+  /** The server answered a request; `zxid` is its newest transaction, or 0 or -1 with an error. */
+  heard(zxid: bigint): void;
+  /** `error` is 0, or ZooKeeper's error number. Called before the caller of the request is told. */
+  answered(operation: Operation<unknown>, sentAt: number, error: number): void;
+  pinged(sentAt: number): void;
+  watchFired(path: string, event: WatchEventType): void;
+  /** The server refuses this client's account. */
+  refused(why: SaslRefusal): void;
+  /** A chunk of the link was read. */
+  chunkRead(): void;
+  /** A chunk of the link was read, and further requests may be sent at once. */
+  roomMade(): void;
+  ended(pipeline: Pipeline, error: Error | undefined): void;
+}
+
+/** The server answers a ping by its xid alone. */
+const nobody = (): void => {};
+
+/** One for all writes. */
+const resolved = Promise.resolve();
+
+const pingXid = -2;
+const authXid = -4;
+const watchXid = -1;
+
+const authFailedError = -115;
+/** ZooKeeper's THROTTLED_OP: "operation throttled due to high load". */
+const throttledError = -127;
+
+const firstPauseMs = 50;
+const longestPauseMs = 500;
+
+const noChroot = Buffer.alloc(0);
+
+function isWithin(path: string, root: string): boolean {
+  return root === '/' || path === root || path.startsWith(`${root}/`);
+}
+
+/** They change nothing, and their watches are in the SetWatches of the next connection. */
+const repeatable: ReadonlySet<string> = new Set(['exists', 'getData', 'getChildren2', 'sync']);
+
+const eventTypes: Partial<Record<number, WatchEventType>> = { 1: 'created', 2: 'deleted', 3: 'changed', 4: 'children' };

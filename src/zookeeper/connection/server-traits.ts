@@ -1,0 +1,202 @@
+import { longestUsual, UnknownRequestError } from '../wire/unknown-request-error.js';
+
+/**
+ * The facts that a client has learned about its servers, over all of its sessions. Some servers that speak ZooKeeper's
+ * protocol do not have all of it: older ones, ClickHouse Keeper, and filters between the client and the server.
+ */
+export class ServerTraits {
+  readonly #now: () => number;
+  /** The kind of request at which the last connections ended, one after another. */
+  #suspect: { readonly kind: string; readonly ends: readonly UnknownRequestError[] } | undefined;
+  readonly #fatal = new Map<string, Fatal>();
+  readonly #answered = new Set<string>();
+  #longestAnswered = 0;
+  /** The connections that ended, one after another, with several suspects. */
+  #ambiguousEnds = 0;
+  #answersSince = 0;
+  #otherSessions = 0;
+  /** True if a connection was answered with another session than the one that was to be resumed. */
+  forgetsSessions = false;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /**
+   * A connection has ended while these requests had no answer, the oldest first. The suspect is the one that the server
+   * does not know, if it `said` so. Or else it is one that no server has ever answered: the longest one, if it is longer
+   * than all that were answered, or the first of those that some servers lack. Or else it is the last suspect, as long as
+   * that has no answer, because other requests were on their way beside it. Or else it is the newest that no server has
+   * ever answered. Returns the reason if it was so three times in a row. For a transaction, which was answered before,
+   * that takes twice as many unless the server said so: the network may end connections too, and without transactions no
+   * session can prove that it lives.
+   */
+  endedAt(requests: readonly SentRequest[], server: string, said: UnknownRequestError | undefined): Lack | undefined {
+    if (!said && this.#isAmbiguous(requests)) {
+      this.#ambiguousEnds += 1;
+      this.#answersSince = 0;
+      return undefined;
+    }
+    const unknown = requests.filter((each) => !this.#isKnown(each));
+    const longest = unknown.filter(isLong).sort((a, b) => b.bytes - a.bytes)[0];
+    const last = requests.find(({ name }) => name === this.#suspect?.kind);
+    const suspect = longest ?? unknown.find(isOftenMissing) ?? last ?? unknown.at(-1) ?? requests[0];
+    const why = said ?? (suspect && endOf(suspect, server));
+    if (why === undefined) return undefined;
+    const kind = why.bytes > 0 ? long : why.operation;
+    const earlier = this.#suspect?.kind === kind ? this.#suspect.ends : [];
+    const mayBeNetwork = !said && kind === 'multi' && this.#answered.has(kind);
+    const enoughTimes = mayBeNetwork ? 2 * usualTimes : usualTimes;
+    const ends = [...earlier, why].slice(-enoughTimes);
+    this.#suspect = { kind, ends };
+    if (ends.length < enoughTimes) return undefined;
+    this.#suspect = { kind, ends: ends.slice(1) };
+    this.#ambiguousEnds = 0;
+    const before = this.#fatal.get(kind);
+    const bytes = Math.min(before?.bytes ?? Infinity, ...ends.map((end) => end.bytes));
+    const pauseMs = before ? Math.min(before.pauseMs * 2, longestPauseMs) : firstPauseMs;
+    const byServer = new Map(before?.byServer);
+    for (const end of ends) byServer.set(end.server, end);
+    this.#fatal.set(kind, { until: this.#now() + pauseMs, pauseMs, bytes, byServer });
+    return { why, isNews: !before };
+  }
+
+  /**
+   * True if requests are to be sent one by one: connections have ended while several were in flight that servers had
+   * answered before. The next end shows which of them it is.
+   */
+  get isCareful(): boolean {
+    return this.#ambiguousEnds >= fewEnds;
+  }
+
+  /** A proof that servers have answered is not suspected beside another request, nor is another beside a newcomer. */
+  #isAmbiguous(requests: readonly SentRequest[]): boolean {
+    const isKnown = (each: SentRequest): boolean => this.#isKnown(each);
+    const suspects = requests.filter((each) => isLong(each) || !proofs.has(each.name) || !isKnown(each));
+    const isMarked = (each: SentRequest): boolean => isLong(each) || isOftenMissing(each);
+    return suspects.length > 1 && suspects.some(isKnown) && !suspects.some((each) => isMarked(each) && !isKnown(each));
+  }
+
+  #isKnown(request: SentRequest): boolean {
+    return isLong(request) ? request.bytes <= this.#longestAnswered : this.#answered.has(request.name);
+  }
+
+  /** The server granted no session: it stopped or broke down, which ended its connections too. */
+  gaveNoSession(server: string): void {
+    if (this.#suspect?.ends.some((end) => end.server === server)) this.#suspect = undefined;
+  }
+
+  /** A server answered the operation, whose request had this length. */
+  answered(operation: string, bytes: number): void {
+    if (bytes > longestUsual) this.#answeredLong(bytes);
+    if (this.#suspect?.kind === operation) this.#suspect = undefined;
+    this.#answered.add(operation);
+    if (this.#ambiguousEnds > 0 && (this.#answersSince += 1) >= enoughAnswers) this.#ambiguousEnds = 0;
+    if (this.#fatal.size > 0) this.#fatal.delete(operation);
+  }
+
+  #answeredLong(bytes: number): void {
+    this.#longestAnswered = Math.max(this.#longestAnswered, bytes);
+    if (this.#suspect?.kind === long && this.#suspect.ends.some((end) => end.bytes <= bytes)) this.#suspect = undefined;
+    if (bytes >= (this.#fatal.get(long)?.bytes ?? Infinity)) this.#fatal.delete(long);
+  }
+
+  /**
+   * The reason why a request must not be sent to this server; undefined if it may be. Once in a while it is tried again,
+   * because servers are upgraded.
+   *
+   * @param bytes its length, or 0 if that is not known
+   */
+  whyNotToSend(operation: string, bytes: number, server: string): UnknownRequestError | undefined {
+    if (this.#fatal.size === 0) return undefined;
+    const request = { name: operation, bytes };
+    const fatal = this.#fatal.get(isLong(request) ? long : operation);
+    if (fatal === undefined || bytes < fatal.bytes) return undefined;
+    if (this.#now() < fatal.until) {
+      const end = fatal.byServer.get(server);
+      return end && isLong(request) ? endOf(request, server) : end;
+    }
+    // Tried again, alone, so that one end of a connection is enough.
+    this.#ambiguousEnds = fewEnds;
+    this.#answersSince = 0;
+    return undefined;
+  }
+
+  /** A server resumed the session. */
+  resumed(): void {
+    this.#otherSessions = 0;
+    this.forgetsSessions = false;
+  }
+
+  /**
+   * A server granted another session than the one that was to be resumed. Returns true if that was the second time in a
+   * row: the session has ended for these servers.
+   */
+  grantedOther(): boolean {
+    this.#otherSessions += 1;
+    this.forgetsSessions = true;
+    if (this.#otherSessions < 2) return false;
+    this.#otherSessions = 0;
+    return true;
+  }
+}
+
+/** A request that was sent. `bytes` is its length if it is a change, and else 0. */
+export interface SentRequest {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** An operation, or a length of requests, that the servers lack. */
+export interface Lack {
+  readonly why: UnknownRequestError;
+  /** False if it was known before. */
+  readonly isNews: boolean;
+}
+
+/** A kind of request that ends connections. Times in monotonic milliseconds. */
+interface Fatal {
+  /** Such requests are not sent before this time. */
+  readonly until: number;
+  readonly pauseMs: number;
+  /** The least length of such requests. 0 unless they are long. */
+  readonly bytes: number;
+  /** The servers that lack it, by `host:port`. */
+  readonly byServer: ReadonlyMap<string, UnknownRequestError>;
+}
+
+/** The kind of all longer changes. */
+const long = 'long';
+
+function isLong({ bytes }: SentRequest): boolean {
+  return bytes > longestUsual;
+}
+
+function endOf(request: SentRequest, server: string): UnknownRequestError {
+  const bytes = isLong(request) ? request.bytes : 0;
+  return new UnknownRequestError(server, request.name, 'ends each connection on which it gets', bytes);
+}
+
+function isOftenMissing({ name }: SentRequest): boolean {
+  return oftenMissing.has(name);
+}
+
+/** Operations that are missing in older servers, in ClickHouse Keeper, or in filters. */
+const oftenMissing: ReadonlySet<string> = new Set([
+  'create2',
+  'createContainer',
+  'multi',
+  'setWatches',
+  'removeWatches',
+  'addWatch',
+  'getEphemerals',
+]);
+
+const proofs: ReadonlySet<string> = new Set(['multi', 'sync']);
+
+const fewEnds = 2;
+/** After so many answers on one connection, the servers know what they are asked. */
+const enoughAnswers = 64;
+const usualTimes = 3;
+const firstPauseMs = 10_000;
+const longestPauseMs = 600_000;

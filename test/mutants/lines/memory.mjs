@@ -1,0 +1,67 @@
+import { tests } from '../named-tests.mjs';
+
+/** A lock that its client never forgets. */
+export const mutants = [
+  {
+    name: 'a lock is never forgotten after a failed acquire',
+    file: 'src/mutex/shared-lock.ts',
+    find: 'this.#uses -= 1;\n    if (this.#isUnused) this.#locks.delete(this);',
+    replace: 'this.#uses -= 1;',
+    tests: tests('behaviour/identity/forgotten', 'is empty after an acquire that times out'),
+  },
+  {
+    name: 'a lock is never forgotten after its release',
+    file: 'src/mutex/shared-lock.ts',
+    find: 'this.#holds.delete(hold);\n    if (this.#isUnused) this.#locks.delete(this);',
+    replace: 'this.#holds.delete(hold);',
+    tests: tests('behaviour/identity/forgotten', 'is empty after an acquire outside of contexts'),
+  },
+  {
+    name: 'lost holds that are never released accumulate without a limit',
+    file: 'src/mutex/lost-holds.ts',
+    find: 'if (this.#forgets.size <= mostLost || oldest === undefined) return;',
+    replace: 'return;',
+    tests: tests('behaviour/identity/forgotten', 'is bounded if'),
+  },
+  {
+    name: 'lost leases that are never released accumulate without a limit',
+    file: 'src/semaphore/leases.ts',
+    find: 'if (this.#holds.has(hold)) this.#limits.lost.remember(hold, () => this.#forget(hold));',
+    replace: '',
+    tests: tests('behaviour/identity/forgotten', 'is bounded if expired leases of semaphores are never released'),
+  },
+  {
+    name: 'a sticky lock is never forgotten after it was given up',
+    file: 'src/sticky/sticky-lock.ts',
+    find: '      this.#options.leave();\n',
+    replace: '',
+    tests: tests('behaviour/identity/forgotten', 'is empty after a sticky lock that is given up'),
+  },
+
+  {
+    name: 'close() leaves the znodes of a session that has no connection',
+    file: 'src/zookeeper/session/session-shell.ts',
+    find: 'if (!this.#options.resume && (this.#life.epoch === 0 || this.#session.znodes === 0))',
+    replace: 'if (!this.#options.resume)',
+    tests: tests('behaviour/connection/close', 'waits for a lock waits for a connection because of its znode'),
+  },
+  {
+    name: 'close() leaves a znode whose create was not answered',
+    file: 'src/internals/znode/lock-node.ts',
+    find: "return state.at === 'there' || state.at === 'unknown' ||",
+    replace: "return state.at === 'there' ||",
+    tests: tests('behaviour/connection/close', 'has sent a create without a reply'),
+  },
+  {
+    name: 'close() in an outage leaves a znode that is no longer needed',
+    file: 'src/internals/znode/lock-node.ts',
+    find: 'this.#end(isOnServers(this.#state) ? left : gone);',
+    replace: 'this.#end(gone);',
+    tests: tests(
+      'behaviour/connection/close',
+      'is released in the outage, before the call',
+      'is released in the outage, after the call',
+      'waits for a lock waits for a connection',
+    ),
+  },
+];

@@ -1,0 +1,20 @@
+import { expect } from 'chai';
+import { ServerTraits } from '../../src/zookeeper/connection/server-traits.ts';
+
+describe('the traits of servers', () => {
+  it('blame the operation that never had an answer, also if others were on their way beside it', () => {
+    const traits = new ServerTraits(() => 0);
+    for (const known of ['create2', 'multi', 'getChildren2', 'sync']) traits.answered(known, 0);
+    const end = (...operations: string[]): string | undefined =>
+      traits.endedAt(
+        operations.map((name) => ({ name, bytes: 0 })),
+        '127.0.0.1:2181',
+        undefined,
+      )?.why.operation;
+    expect(end('sync')).to.equal(undefined);
+    traits.answered('multi', 0);
+    expect(end('multi', 'getChildren2', 'sync')).to.equal(undefined);
+    traits.answered('multi', 0);
+    expect(end('sync', 'exists')).to.equal('sync');
+  });
+});
