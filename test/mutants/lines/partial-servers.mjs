@@ -47,8 +47,8 @@ export const mutants = [
   {
     name: 'an operation that ends each connection is sent without end',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'if (lack) this',
-    replace: 'if (lack && (false as boolean)) this',
+    find: 'return lack && new ZooKeeperError(',
+    replace: 'return lack && (false as boolean) && new ZooKeeperError(',
     tests: tests('behaviour/field/unknown-operation', 'createContainer an acquire creates persistent parents'),
   },
   {
