@@ -28,19 +28,23 @@ describe('a virtual uuid', () => {
 describe('the chance of a test on virtual time', function () {
   this.timeout(180_000);
   let folder: string;
-  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'chance-'))));
-  afterEach(() => rmSync(folder, { recursive: true }));
+  let both: Record<string, string>;
+  let alone: Record<string, string>;
+  let other: Record<string, string>;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'chance-'));
+    [both, alone, other] = [drawn('1'), drawn('1', '-g', 'the second'), drawn('2')];
+  });
+  after(() => rmSync(folder, { recursive: true }));
 
   it('depends on the test and on TEST_SEED, and not on the tests before it', () => {
-    const [both, alone] = [drawn('1'), drawn('1', '-g', 'the second')];
     expect(both['second']).to.be.a('string').and.equal(alone['second']);
     expect(both['second']).to.not.equal(both['first']);
-    expect(drawn('2')['second']).to.be.a('string').and.not.equal(both['second']);
+    expect(other['second']).to.be.a('string').and.not.equal(both['second']);
   });
 
   it('that a hook around a suite draws depends on the hook and on TEST_SEED, and not on the tests before it', () => {
     const hooks = ['before', 'earlier', 'after', 'later'];
-    const [both, alone, other] = [drawn('1'), drawn('1', '-g', 'the second'), drawn('2')];
     const drawnByHooks = hooks.map((hook) => both[hook]);
     expect(new Set(drawnByHooks.filter((text) => text !== undefined))).to.have.property('size', hooks.length);
     expect(hooks.map((hook) => alone[hook])).to.deep.equal(drawnByHooks);

@@ -17,4 +17,12 @@ describe('the traits of servers', () => {
     traits.answered('multi', 0);
     expect(end('sync', 'exists')).to.equal('sync');
   });
+
+  it('withhold a request from the server that ends each connection at it, and from no other', () => {
+    const traits = new ServerTraits(() => 0);
+    for (let times = 0; times < 3; times += 1)
+      traits.endedAt([{ name: 'createContainer', bytes: 0 }], 'first:2181', undefined);
+    expect(traits.whyNotToSend('createContainer', 0, 'first:2181')).to.have.property('operation', 'createContainer');
+    expect(traits.whyNotToSend('createContainer', 0, 'second:2181')).to.equal(undefined);
+  });
 });

@@ -237,6 +237,10 @@ describe('a guard in PostgreSQL', function () {
     await until('another transaction has the row', () => isHeld);
     const waiting = await locks.hold();
     const refused = rejection(fenced(pool, waiting, () => expect.fail('the job ran'), { key }));
+    await until('it waits for the row', async () => {
+      const { rowCount } = await pool.query('SELECT FROM pg_locks WHERE NOT granted');
+      return rowCount === 1;
+    });
     await forceRelease(locks.client, waiting.path, { timeoutMs: 0 });
     expect(await refused).to.include({ code: 'ERR_LOCK_LOST' });
     goOn();

@@ -253,7 +253,7 @@ export const mutants = [
     file: 'src/zookeeper/connection/flow-window.ts',
     find: 'if (inFlight >= this.#size / 2) ',
     replace: '',
-    tests: tests('behaviour/field/burst', 'after a long calm time'),
+    tests: tests('unit/flow-window', 'does not grow by requests that wait behind few others'),
   },
   {
     name: 'the window of a connection shrinks anew by each request that was sent before it shrank',

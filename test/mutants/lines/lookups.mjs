@@ -21,7 +21,7 @@ export const mutants = [
     file: 'src/zookeeper/network/host-names.ts',
     find: 'stage.hangs = true;',
     replace: '',
-    tests: tests('behaviour/connection/lookups', 'for two of three names'),
+    tests: tests('unit/host-names', 'overtake one that hangs'),
   },
   {
     name: 'names are looked up for a client that was closed',

@@ -92,7 +92,7 @@ export const mutants = [
     file: 'src/zookeeper/connection/server-traits.ts',
     find: 'fatal.byServer.get(server)',
     replace: 'fatal.byServer.values().next().value',
-    tests: tests('behaviour/field/unknown-multi', 'only the last of five servers knows it'),
+    tests: tests('unit/server-traits', 'withhold a request'),
   },
   {
     name: 'a request behind the one that the server does not know is blamed for the end of the connection',
