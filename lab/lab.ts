@@ -1,7 +1,8 @@
 import { InterProcessMutex, LockClient, type LockClientOptions } from '../src/index.ts';
 import { sharedConnectString, sharedZooKeeper } from './hooks.ts';
-import { now, sleep, stall } from './world.ts';
+import { now, sleep, stall, virtualMachine } from './world.ts';
 import { connectObserver, type Observer } from './wire/observer.ts';
+import { skip } from './skip-without.ts';
 import { testPath } from './test-path.ts';
 import { startProxy, type Frame, type ZkProxy } from './proxy/zk-proxy.ts';
 import { startServer, type ServerOptions, type ZooKeeperServer } from './servers/zookeeper-server.ts';
@@ -65,11 +66,20 @@ export interface Lab {
 export function labOfEachTest(name: string, options: LabOptions = {}): Lab {
   if (options.proxy && !options.server) throw new TypeError('A proxy needs a server of the suite’s own: set `server`');
   const lab = new OpenLab(name, options);
-  before(() => lab.startServer());
+  before(function () {
+    if (!virtualMachine && isImitation(options)) skip(this, 'a real server imitates no other one, and has no pace');
+    return lab.startServer();
+  });
   beforeEach(() => lab.open());
   afterEach(() => lab.close());
   after(() => lab.stopServer());
   return lab;
+}
+
+/** True for a server that only the virtual world has. */
+function isImitation({ server }: LabOptions): boolean {
+  if (server === undefined || server === 'own') return false;
+  return (server.keeper ?? server.answersPerSecond ?? server.version) !== undefined;
 }
 
 /** A short limit, because a test whose server is stopped does not wait for the server. */

@@ -19,7 +19,8 @@ export function needs(context: Mocha.Context, ability: Ability): void {
   if (!has(ability)) skip(context, `ZooKeeper ${chosenVersion().version} lacks ${ability}`);
 }
 
-function skip(context: Mocha.Context, lack: string): void {
+/** For a hook or a test: skips what it runs, for the reason that the totals of the run show. */
+export function skip(context: Mocha.Context, lack: string): void {
   // The reporter reads it from the context of the skipped tests.
   context['lack'] = lack;
   context.skip();

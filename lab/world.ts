@@ -22,6 +22,9 @@ export const messageMs = virtualMachine?.chance.delays ?? { least: 0, most: 2 };
 /** The longest round trip through a proxy, which takes two messages each way. */
 export const proxiedTripMs = 4 * messageMs.most;
 
+/** The time that passes here while code runs: none on virtual time, but for rounding. In the real world a guess. */
+export const codeMs = virtualMachine ? 0.001 : 200;
+
 /** Milliseconds of a clock that only goes forward: virtual ones in the virtual world. */
 export function now(): number {
   return performance.now();

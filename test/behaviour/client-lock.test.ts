@@ -91,7 +91,7 @@ describe('client.withLock with paths', () => {
     const { client, other } = lab;
     const [a, b] = paths('a', 'b') as [string, string];
     await using _taken = await other.lock(b);
-    const error = await rejection(client.withLock([b, a], () => undefined, { timeoutMs: 50 }));
+    const error = await rejection(client.withLock([b, a], () => undefined, { timeoutMs: 1_000 }));
     expect(error).to.be.instanceOf(LockTimeoutError).with.property('message').that.includes(b);
     await using hold = await other.lock(a, { timeoutMs: 5_000 });
     expect(hold.isValid).to.equal(true);

@@ -8,6 +8,7 @@ import { Telemetry } from '../../../lab/programs/open-telemetry.ts';
 import { queueReaches, takeAway } from '../../../lab/queue.ts';
 import { Recording } from '../../../lab/traced.ts';
 import { rejection } from '../../../lab/until.ts';
+import { codeMs } from '../../../lab/world.ts';
 
 describe('the spans of OpenTelemetry', () => {
   const lab = labOfEachTest('spans');
@@ -84,7 +85,7 @@ describe('the spans of OpenTelemetry', () => {
     expect(others).to.deep.equal([]);
     expect(wait?.name).to.equal('zookeeper.lock.wait');
     expect(wait?.attributes?.['zookeeper.lock.position']).to.equal(1);
-    expect(Number(wait?.attributes?.['zookeeper.lock.wait.duration']) * 1_000).to.be.closeTo(waitedMs, 0.001);
+    expect(Number(wait?.attributes?.['zookeeper.lock.wait.duration']) * 1_000).to.be.closeTo(waitedMs, codeMs);
     expect(held.status.code).to.equal(SpanStatusCode.UNSET);
   });
 

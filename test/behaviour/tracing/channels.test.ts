@@ -14,6 +14,7 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { queueReaches, takeAway } from '../../../lab/queue.ts';
 import { Recording } from '../../../lab/traced.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
+import { codeMs } from '../../../lab/world.ts';
 
 /** The uncaught exceptions of this process. */
 async function uncaught(during: () => Promise<unknown>): Promise<Error[]> {
@@ -76,9 +77,9 @@ describe('the tracing channels of locks', () => {
     expect(acquire).to.deep.equal({ ...common, ...ended, outcome: 'acquired' });
     expect(rest).to.deep.equal({ ...common, ...ended, outcome: 'released', znode, waitedMs });
     expect(release).to.deep.equal({ ...common, ...ended, outcome: 'released' });
-    expect(waitedMs).to.be.closeTo(grantedAt - startedAt, 0.001);
-    expect(heldMs).to.be.closeTo(20, 0.001);
-    expect(releasedMs).to.be.closeTo(releasedAt - releasingAt, 0.001);
+    expect(waitedMs).to.be.closeTo(grantedAt - startedAt, codeMs);
+    expect(heldMs).to.be.closeTo(20, codeMs);
+    expect(releasedMs).to.be.closeTo(releasedAt - releasingAt, codeMs);
   });
 
   it('show the position of a waiter', async () => {
