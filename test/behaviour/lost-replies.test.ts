@@ -104,6 +104,8 @@ describe('a lost reply', () => {
     const hold = await new InterProcessMutex(other, path).acquire();
     const waiting = new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 10_000 });
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
+    // The client has read it, too.
+    await lab.requests();
     const reconnected = new Promise((resolve) =>
       lab.client.on('state', (state) => state === 'reconnected' && resolve(state)),
     );
