@@ -32,10 +32,12 @@ for (let number = 0; ; number++) {
       .then(() => write(`${token} end ${id}`));
   };
   try {
-    if (how === 'guarded') await desk.fenced(hold, job, { idleTimeoutMs: 700 });
+    if (how === 'guarded') await desk.fenced(hold, job, library === 'pg' ? { idleTimeoutMs: 700 } : {});
     else await desk.unguarded(async (write) => job(write));
     say({ at: 'done', id });
   } catch (error) {
+    // A mistake of this program, which no round would show.
+    if (error instanceof TypeError) throw error;
     say({ at: 'refused', id, code: String((error as { code?: unknown }).code ?? error) });
   }
   await hold.release();
