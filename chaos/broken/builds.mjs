@@ -16,7 +16,7 @@ export const builds = [
       edit(
         'src/internals/znode/lock-node.ts',
         'const { names, created } = await findCreated(this.session, lost.parent, lost.uuid);',
-        'const { names, created }: Awaited<ReturnType<typeof findCreated>> = { names: [], created: undefined };',
+        'const { names, created } = { names: [], created: undefined } as Awaited<ReturnType<typeof findCreated>>;',
       ),
     ],
   },

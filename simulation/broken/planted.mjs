@@ -162,4 +162,14 @@ export const builds = [
     name: 'late: a search for a create begins after the end of the session',
     edits: [edit('src/internals/znode/late-creates.ts', 'if (this.#session.isEnded) return;', '')],
   },
+  {
+    name: 'weights: a waiter does not watch the data of the lock',
+    edits: [
+      edit(
+        'src/weighted/weighted-kind.ts',
+        'return watchesClaim ? { ...queued, lockData: this.#look.mzxid } : queued;',
+        'return { ...queued, ...(watchesClaim && {}) };',
+      ),
+    ],
+  },
 ];
