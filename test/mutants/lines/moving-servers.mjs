@@ -41,6 +41,13 @@ export const mutants = [
     tests: slow('has another one dialled without a pause'),
   },
   {
+    name: 'the refusals of servers that have left the list are kept without end',
+    file: 'src/zookeeper/connection/host-history.ts',
+    find: 'for (const known of [this.#failures, this.#lookups])',
+    replace: 'for (const known of [this.#failures])',
+    tests: tests('unit/host-history', 'no longer counts when its name has left the list'),
+  },
+  {
     name: 'the first attempt at a new list counts for no round',
     file: 'src/zookeeper/connection/dialler.ts',
     find: 'this.#attempts += 1;',
