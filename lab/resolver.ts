@@ -9,6 +9,8 @@ export const nameOfServers = 'zookeeper.test';
 export class Resolver implements Disposable {
   /** The addresses of `nameOfServers`. */
   addresses: string[];
+  /** The time of a lookup that does not hang, in milliseconds. */
+  takesMs = 0;
   /** The lookups that have begun so far. */
   begun = 0;
   /** The lookups that hang now, in the order in which they began. */
@@ -88,7 +90,8 @@ export class Resolver implements Disposable {
       this.#running += 1;
       this.begun += 1;
       if (found !== 'hangs') {
-        process.nextTick(end);
+        if (this.takesMs > 0) setTimeout(end, this.takesMs);
+        else process.nextTick(end);
         return;
       }
       this.hanging.push(name);

@@ -178,6 +178,18 @@ describe('a server that refuses the account', () => {
     expect(history.haveAllRefused).to.equal(false);
   });
 
+  it('no longer counts when its name has left the list, also if it comes back', () => {
+    const history = new HostHistory([name]);
+    dial(history, three);
+    refuse(history, '10.0.0.1');
+    refuse(history, '10.0.0.2');
+    history.follow(['other:2181']);
+    history.follow([name]);
+    dial(history, three);
+    refuse(history, '10.0.0.3');
+    expect(history.haveAllRefused).to.equal(false);
+  });
+
   it('no longer counts when a server has accepted the account', () => {
     const history = new HostHistory([name]);
     dial(history, three);

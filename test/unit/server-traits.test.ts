@@ -1,16 +1,15 @@
 import { expect } from 'chai';
-import { ServerTraits } from '../../src/zookeeper/connection/server-traits.ts';
+import { ServerTraits, type SentRequest } from '../../src/zookeeper/connection/server-traits.ts';
+
+const server = '127.0.0.1:2181';
+const requests = (...names: string[]): SentRequest[] => names.map((name) => ({ name, bytes: 0 }));
 
 describe('the traits of servers', () => {
   it('blame the operation that never had an answer, also if others were on their way beside it', () => {
     const traits = new ServerTraits(() => 0);
     for (const known of ['create2', 'multi', 'getChildren2', 'sync']) traits.answered(known, 0);
     const end = (...operations: string[]): string | undefined =>
-      traits.endedAt(
-        operations.map((name) => ({ name, bytes: 0 })),
-        '127.0.0.1:2181',
-        undefined,
-      )?.why.operation;
+      traits.endedAt(requests(...operations), server, undefined)?.why.operation;
     expect(end('sync')).to.equal(undefined);
     traits.answered('multi', 0);
     expect(end('multi', 'getChildren2', 'sync')).to.equal(undefined);
@@ -18,11 +17,23 @@ describe('the traits of servers', () => {
     expect(end('sync', 'exists')).to.equal('sync');
   });
 
-  it('withhold a request from the server that ends each connection at it, and from no other', () => {
-    const traits = new ServerTraits(() => 0);
-    for (let times = 0; times < 3; times += 1)
-      traits.endedAt([{ name: 'createContainer', bytes: 0 }], 'first:2181', undefined);
-    expect(traits.whyNotToSend('createContainer', 0, 'first:2181')).to.have.property('operation', 'createContainer');
-    expect(traits.whyNotToSend('createContainer', 0, 'second:2181')).to.equal(undefined);
-  });
+  const kinds = ['create2', 'getChildren2', 'getData', 'delete'] as const;
+  const ends: [what: string, first: string[], answered: string[], second: string[], alone: string[]][] = [
+    ['both', ['create2', 'getData'], [], ['create2', 'getData'], ['create2', 'getData']],
+    ['the one that was there twice', ['create2', 'getData'], [], ['create2', 'delete'], ['create2']],
+    ['the one without an answer', ['create2', 'getData'], ['getData'], ['create2', 'getData'], ['create2']],
+    ['none if both were answered', ['create2', 'getData'], ['getData', 'create2'], ['create2', 'getData'], []],
+    ['none if none was there twice', ['create2', 'getData'], [], ['getChildren2', 'delete'], []],
+  ];
+  for (const [what, first, answered, second, alone] of ends)
+    it(`send alone, after two ends with several requests: ${what}`, () => {
+      const traits = new ServerTraits(() => 0);
+      for (const kind of kinds) traits.answered(kind, 0);
+      traits.endedAt(requests(...first), server, undefined);
+      for (const kind of answered) traits.answered(kind, 0);
+      traits.endedAt(requests(...second), server, undefined);
+      expect(kinds.filter((name) => traits.goesAlone({ name, kind: 'read' }))).to.deep.equal(alone);
+      for (const kind of alone) traits.answered(kind, 0);
+      expect(traits.isCareful).to.equal(false);
+    });
 });

@@ -60,20 +60,24 @@ export class Dialler {
   next(listener: HandshakeListener, dialled: (handshake: Handshake) => void, failed: (why: unknown) => void): void {
     const { clock, random } = this.#options;
     this.#cancelPause();
-    this.#beginAttempt();
+    const isListNew = this.#beginAttempt();
     this.#routesElsewhere.forget();
-    const isRound = this.#nextHost % this.#hosts.length === 0;
+    const isRound = !isListNew && this.#nextHost % this.#hosts.length === 0;
     const delayMs = isRound ? this.history.beginRound(clock.now(), random(), this.#options.mostPauseMs()) : 0;
     const find = (): void => {
       const host = this.#takeHost();
       if (host === undefined) {
         this.#pause(
-          (end) => clock.after(unknownPauseMs, end),
+          (end) => clock.after(leastAskMs, end),
           () => this.next(listener, dialled, failed),
         );
         return;
       }
       this.#routes.find(host.host, (route) => {
+        if (!this.#isListed(host)) {
+          find();
+          return;
+        }
         this.#pendingHosts = route.is === 'pending' ? this.#pendingHosts + 1 : 0;
         this.history.dial(this.server, route.is === 'found' ? route.addresses : []);
         if (route.is === 'found') {
@@ -86,18 +90,32 @@ export class Dialler {
     };
     // Nothing can be dialled before a lookup is answered.
     const isPending = isRound && this.#pendingHosts >= this.#hosts.length;
-    this.#pause((end) => (isPending ? this.#routes.whenAnswered(end) : clock.after(delayMs, end)), find);
+    this.#pause((end) => (isPending ? this.#whenAnswered(end) : clock.after(delayMs, end)), find);
   }
 
   /** Ends the attempt if its host leaves the list meanwhile. */
   #dropIfMoved(host: Host, handshake: Handshake): void {
     const { servers } = this.#options;
     const stop = servers.onChange?.(() => {
-      if (servers.hosts.some((each) => nameOf(each) === nameOf(host))) return;
+      if (this.#isListed(host)) return;
       this.#cancelPause();
       handshake.drop(new Error(`${nameOf(host)} is none of the servers any more`));
     });
     this.#cancelPause = () => stop?.();
+  }
+
+  #isListed(host: Host): boolean {
+    return this.#options.servers.hosts.some((each) => nameOf(each) === nameOf(host));
+  }
+
+  /** A lookup may hang for a long time, and a newer list may have no such host. */
+  #whenAnswered(end: () => void): CancelTimer {
+    const stop = this.#routes.whenAnswered(end);
+    const cancel = this.#askEvery(leastAskMs);
+    return () => {
+      stop();
+      cancel();
+    };
   }
 
   /** The pause ends when `begin` says so, or when the list changes. */
@@ -122,30 +140,40 @@ export class Dialler {
     if (host === undefined) return undefined;
     this.server = nameOf(host);
     this.#nextHost = index + 1;
+    this.#attempts += 1;
     return host;
   }
 
-  /** Asks for a newer list after a whole round of failures, and at the latest after some minutes. */
-  #beginAttempt(): void {
+  /**
+   * Asks for a newer list after a whole round of failures, and at the latest after some minutes. Returns true if the list
+   * has changed, so that its servers have not failed yet.
+   */
+  #beginAttempt(): boolean {
     const { servers, clock } = this.#options;
+    const before = this.#list;
     if (this.#outageSince === undefined) {
       this.#outageSince = clock.now();
-      this.#askLater();
+      this.#cancelAsk = this.#askEvery(mostAskMs);
     } else if (this.#attempts >= this.#hosts.length) {
       this.#attempts = 0;
       servers.ask?.(clock.now() - this.#outageSince);
     }
-    this.#attempts += 1;
     this.#followList();
+    return this.#list !== before;
   }
 
-  #askLater(): void {
+  #askEvery(everyMs: number): CancelTimer {
     const { servers, clock } = this.#options;
-    if (!servers.ask) return;
-    this.#cancelAsk = clock.after(askEveryMs, () => {
-      servers.ask?.(clock.now() - (this.#outageSince ?? 0));
-      this.#askLater();
-    });
+    let cancel: CancelTimer = () => {};
+    const askLater = (): void => {
+      cancel = clock.after(everyMs, () => {
+        // Before the list is asked for, because a new list ends this.
+        askLater();
+        servers.ask?.(clock.now() - (this.#outageSince ?? 0));
+      });
+    };
+    if (servers.ask) askLater();
+    return () => cancel();
   }
 
   #followList(): void {
@@ -280,6 +308,7 @@ function pendingText({ host }: Host): string {
   return `The lookup of ${host} has not been answered yet`;
 }
 
-const askEveryMs = 120_000;
-/** The pause before the next call for a list that is not known yet. */
-const unknownPauseMs = 1_000;
+/** While nothing can be dialled. `ask` makes the pauses longer in a long outage. */
+const leastAskMs = 1_000;
+/** Even if one attempt lasts longer. */
+const mostAskMs = 120_000;

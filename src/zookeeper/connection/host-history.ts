@@ -31,7 +31,8 @@ export class HostHistory {
   follow(names: readonly string[]): void {
     this.#names = names;
     this.#unanswered.length = 0;
-    for (const name of this.#failures.keys()) if (!names.includes(name)) this.#failures.delete(name);
+    for (const known of [this.#failures, this.#lookups])
+      for (const name of known.keys()) if (!names.includes(name)) known.delete(name);
   }
 
   /**

@@ -62,14 +62,9 @@ export class Pipeline implements LinkUser {
     return this.#unanswered.map(({ operation: { name }, bytes }) => ({ name, bytes }));
   }
 
-  /** The number of requests that may be in flight. */
-  get #size(): number {
-    return this.#options.traits.isCareful ? 1 : this.#window.size;
-  }
-
   /** The number of requests that may be sent now. */
   get room(): number {
-    return this.#unsent.isEmpty ? Math.max(0, this.#size - this.#unanswered.length) : 0;
+    return this.#unsent.isEmpty ? Math.max(0, this.#window.size - this.#unanswered.length) : 0;
   }
 
   /**
@@ -85,7 +80,7 @@ export class Pipeline implements LinkUser {
   send(call: Call): void {
     const lack = this.#whyNotToSend(call);
     if (lack) this.#refuse(call, lack);
-    else if (this.#unsent.isEmpty && this.#unanswered.length < this.#size) this.#send(call);
+    else if (this.#unsent.isEmpty && this.#hasRoomFor(call)) this.#send(call);
     else {
       reached('window full');
       this.#unsent.add(call);
@@ -209,11 +204,19 @@ export class Pipeline implements LinkUser {
   }
 
   #fillWindow(): void {
-    while (this.#unanswered.length < this.#size) {
-      const call = this.#unsent.next();
-      if (call === undefined) return;
+    for (let call = this.#unsent.first; call && this.#hasRoomFor(call); call = this.#unsent.first) {
+      this.#unsent.next();
       this.#send(call);
     }
+  }
+
+  /** A request that may end the connection is sent alone. */
+  #hasRoomFor({ operation }: Call): boolean {
+    const { traits } = this.#options;
+    const inFlight = this.#unanswered;
+    if (inFlight.length >= this.#window.size) return false;
+    if (!traits.isCareful || inFlight.length === 0) return true;
+    return !traits.goesAlone(operation) && !inFlight.some((each) => traits.goesAlone(each.operation));
   }
 
   #pinged(): void {

@@ -18,12 +18,15 @@ export class RequestLanes {
     this.#lanes[laneOf(call.operation)].add(call);
   }
 
+  /** The request that `next` removes. */
+  get first(): Call | undefined {
+    const { proof, release, usual } = this.#lanes;
+    return proof.first ?? release.first ?? usual.first;
+  }
+
   next(): Call | undefined {
-    for (const lane of lanes) {
-      const call = this.#lanes[lane].next();
-      if (call) return call;
-    }
-    return undefined;
+    const { proof, release, usual } = this.#lanes;
+    return proof.next() ?? release.next() ?? usual.next();
   }
 
   /** Removes all, in the order in which they would have been sent. */
@@ -35,8 +38,6 @@ export class RequestLanes {
 }
 
 type Lane = 'proof' | 'release' | 'usual';
-
-const lanes = ['proof', 'release', 'usual'] as const;
 
 /**
  * A proof is a check of znodes, or a sync. A release deletes or marks a znode that exists, ends the session, or is a
@@ -60,12 +61,16 @@ class Queue {
     return this.#at === this.#calls.length;
   }
 
+  get first(): Call | undefined {
+    return this.#calls[this.#at];
+  }
+
   add(call: Call): void {
     this.#calls.push(call);
   }
 
   next(): Call | undefined {
-    const call = this.#calls[this.#at];
+    const call = this.first;
     if (call === undefined) return undefined;
     this.#at += 1;
     if (this.#at === this.#calls.length || this.#at >= longestRest) {

@@ -1,3 +1,4 @@
+import type { Operation } from '../wire/operations.js';
 import { longestUsual, UnknownRequestError } from '../wire/unknown-request-error.js';
 
 /**
@@ -11,9 +12,7 @@ export class ServerTraits {
   readonly #fatal = new Map<string, Fatal>();
   readonly #answered = new Set<string>();
   #longestAnswered = 0;
-  /** The connections that ended, one after another, with several suspects. */
-  #ambiguousEnds = 0;
-  #answersSince = 0;
+  #doubt: Doubt | undefined;
   #otherSessions = 0;
   /** True if a connection was answered with another session than the one that was to be resumed. */
   forgetsSessions = false;
@@ -33,8 +32,7 @@ export class ServerTraits {
    */
   endedAt(requests: readonly SentRequest[], server: string, said: UnknownRequestError | undefined): Lack | undefined {
     if (!said && this.#isAmbiguous(requests)) {
-      this.#ambiguousEnds += 1;
-      this.#answersSince = 0;
+      this.#endedAmbiguously(requests);
       return undefined;
     }
     const unknown = requests.filter((each) => !this.#isKnown(each));
@@ -51,7 +49,7 @@ export class ServerTraits {
     this.#suspect = { kind, ends };
     if (ends.length < enoughTimes) return undefined;
     this.#suspect = { kind, ends: ends.slice(1) };
-    this.#ambiguousEnds = 0;
+    this.#doubt = undefined;
     const before = this.#fatal.get(kind);
     const bytes = Math.min(before?.bytes ?? Infinity, ...ends.map((end) => end.bytes));
     const pauseMs = before ? Math.min(before.pauseMs * 2, longestPauseMs) : firstPauseMs;
@@ -61,12 +59,34 @@ export class ServerTraits {
     return { why, isNews: !before };
   }
 
-  /**
-   * True if requests are to be sent one by one: connections have ended while several were in flight that servers had
-   * answered before. The next end shows which of them it is.
-   */
+  /** True if connections have ended, one after another, while several requests were in flight that servers had answered before. */
   get isCareful(): boolean {
-    return this.#ambiguousEnds >= fewEnds;
+    return this.#doubt !== undefined && this.#doubt.ends >= fewEnds;
+  }
+
+  /**
+   * True if such a request is to be sent while no other is in flight, so that the next end of a connection shows whether
+   * it is the cause. The length of a change is not known before it is written.
+   */
+  goesAlone({ name, kind }: Pick<Operation<unknown>, 'name' | 'kind'>): boolean {
+    const candidates = this.isCareful ? this.#doubt?.candidates : undefined;
+    return candidates !== undefined && (candidates.has(name) || (kind === 'write' && candidates.has(long)));
+  }
+
+  /** If a kind of request ends connections, it was in flight at each of these ends. Of long requests, it is the longest. */
+  #endedAmbiguously(requests: readonly SentRequest[]): void {
+    const inFlight = new Map<string, number>();
+    for (const each of requests) {
+      const kind = kindOf(each);
+      inFlight.set(kind, kind === long ? Math.max(each.bytes, inFlight.get(kind) ?? 0) : 0);
+    }
+    const earlier = this.#doubt;
+    const again = [...inFlight].filter(([kind]) => earlier?.candidates.has(kind));
+    const both = again.map(([kind, bytes]) => [kind, Math.min(bytes, earlier?.candidates.get(kind) ?? bytes)] as const);
+    this.#doubt =
+      earlier && both.length > 0
+        ? { ends: earlier.ends + 1, candidates: new Map(both), answers: 0 }
+        : { ends: 1, candidates: inFlight, answers: 0 };
   }
 
   /** A proof that servers have answered is not suspected beside another request, nor is another beside a newcomer. */
@@ -91,8 +111,16 @@ export class ServerTraits {
     if (bytes > longestUsual) this.#answeredLong(bytes);
     if (this.#suspect?.kind === operation) this.#suspect = undefined;
     this.#answered.add(operation);
-    if (this.#ambiguousEnds > 0 && (this.#answersSince += 1) >= enoughAnswers) this.#ambiguousEnds = 0;
+    if (this.#doubt) this.#clear(this.#doubt, { name: operation, bytes });
     if (this.#fatal.size > 0) this.#fatal.delete(operation);
+  }
+
+  /** A kind that had an answer does not end connections. The wait for a rare kind is limited. */
+  #clear(doubt: Doubt, request: SentRequest): void {
+    const kind = kindOf(request);
+    if (request.bytes >= (doubt.candidates.get(kind) ?? Infinity)) doubt.candidates.delete(kind);
+    doubt.answers += 1;
+    if (doubt.candidates.size === 0 || doubt.answers >= enoughAnswers) this.#doubt = undefined;
   }
 
   #answeredLong(bytes: number): void {
@@ -110,15 +138,15 @@ export class ServerTraits {
   whyNotToSend(operation: string, bytes: number, server: string): UnknownRequestError | undefined {
     if (this.#fatal.size === 0) return undefined;
     const request = { name: operation, bytes };
-    const fatal = this.#fatal.get(isLong(request) ? long : operation);
+    const kind = kindOf(request);
+    const fatal = this.#fatal.get(kind);
     if (fatal === undefined || bytes < fatal.bytes) return undefined;
     if (this.#now() < fatal.until) {
       const end = fatal.byServer.get(server);
       return end && isLong(request) ? endOf(request, server) : end;
     }
     // Tried again, alone, so that one end of a connection is enough.
-    this.#ambiguousEnds = fewEnds;
-    this.#answersSince = 0;
+    this.#doubt = { ends: fewEnds, candidates: new Map([[kind, fatal.bytes]]), answers: 0 };
     return undefined;
   }
 
@@ -154,6 +182,15 @@ export interface Lack {
   readonly isNews: boolean;
 }
 
+/** Connections have ended, one after another, with several suspects. */
+interface Doubt {
+  readonly ends: number;
+  /** The kinds that were in flight each time, and had no answer since, with the length of the long ones; else 0. */
+  readonly candidates: Map<string, number>;
+  /** The number of answers since the last end. */
+  answers: number;
+}
+
 /** A kind of request that ends connections. Times in monotonic milliseconds. */
 interface Fatal {
   /** Such requests are not sent before this time. */
@@ -170,6 +207,10 @@ const long = 'long';
 
 function isLong({ bytes }: SentRequest): boolean {
   return bytes > longestUsual;
+}
+
+function kindOf(request: SentRequest): string {
+  return isLong(request) ? long : request.name;
 }
 
 function endOf(request: SentRequest, server: string): UnknownRequestError {

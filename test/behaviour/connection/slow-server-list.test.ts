@@ -1,11 +1,15 @@
 import { expect } from 'chai';
-import { InterProcessMultiLock, InterProcessMutex, LockClient, type ConnectStringSource } from '../../../src/index.ts';
-import type { LazyClientOptions } from '../../../src/index.ts';
+import { InterProcessMultiLock, InterProcessMutex, LockClient } from '../../../src/index.ts';
+import type { ConnectStringSource, Hold, LazyClientOptions } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { startProxy, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
+import { Resolver } from '../../../lab/resolver.ts';
 import { startServer } from '../../../lab/servers/zookeeper-server.ts';
 import { rejection, until } from '../../../lab/until.ts';
+import { messageMs, virtualMachine } from '../../../lab/world.ts';
 
+/** Packets to another machine arrive nowhere in the virtual network. */
+const dead = '10.255.255.1';
 const neverSettles = (): Promise<string> => new Promise(() => undefined);
 
 describe('a function that names the servers late, or when connecting goes wrong', () => {
@@ -79,6 +83,64 @@ describe('a function that names the servers late, or when connecting goes wrong'
     expect(hold.isValid).to.equal(true);
     await hold.release();
     await lab.proxy.admit('served');
+  });
+
+  describe('and a host that is gone', () => {
+    let list: () => string | Promise<string>;
+    let client: LockClient;
+    let hold: Hold;
+    let servers: ZkProxy;
+    let moved: ZkProxy;
+
+    beforeEach(async () => {
+      servers = await startProxy(lab.server.port);
+      moved = await startProxy(lab.server.port);
+      list = () => servers.connectString;
+      client = await connect(() => list(), { sessionTimeoutMs: 30_000 });
+      hold = await client.lock(lab.path);
+    });
+    afterEach(async () => {
+      await client.close();
+      await Promise.all([servers, moved].map((proxy) => proxy.close()));
+    });
+    const outage = async (name: string): Promise<void> => {
+      list = () => name;
+      await servers.admit('refused');
+      servers.cut();
+    };
+    const reconnectsWithin = async (ms: number): Promise<void> => {
+      const startedAt = lab.now();
+      await until('the connection is back', () => client.state === 'reconnected');
+      expect(lab.now() - startedAt).to.be.below(ms);
+      expect(await hold.release()).to.equal('released');
+    };
+
+    it('is asked again while the lookup of the only host hangs', async () => {
+      using resolver = new Resolver().set('hanging.test', 'hangs');
+      await outage('hanging.test');
+      await until('the name is looked up', () => resolver.hanging.length > 0);
+      list = () => moved.connectString;
+      await reconnectsWithin(3_000);
+    });
+
+    it('has its new list dialled at once if it comes during the lookup of a host that it does not name', async () => {
+      using resolver = new Resolver().set('slow.test', [dead]);
+      resolver.takesMs = 200;
+      await outage('slow.test');
+      await until('the name is looked up', () => resolver.begun > 0);
+      list = () => until('it is looked up again', () => resolver.begun > 1).then(() => moved.connectString);
+      await until('it is looked up again', () => resolver.begun > 1);
+      await reconnectsWithin(400);
+    });
+
+    it('is asked again after each round over a new list, and has another one dialled without a pause', async () => {
+      using resolver = new Resolver().set('dead.test', [dead]);
+      await outage('dead.test');
+      await until('the name is looked up', () => resolver.begun > 0);
+      list = () => moved.connectString;
+      // The attempt takes 1,250 ms. A real machine may say at once that it has no route, and dials in rounds.
+      await reconnectsWithin((virtualMachine ? 1_300 : 3_000) + 20 * messageMs.most);
+    });
   });
 
   it('is asked again while all servers refuse the account', async () => {

@@ -34,6 +34,28 @@ describe('FIELD A4: a connection that ends at a request, before earlier answers 
       expect(held.isValid).to.equal(true);
       expect(lab.proxy.dials - dials).to.be.at.most(mostDials);
     }).timeout(300_000);
+
+  it('by chance, twice: the requests are sent together again as soon as each kind had an answer', async () => {
+    const client = await lab.connect({ sessionTimeoutMs: 30_000 }, lab.proxy.connectString);
+    const workMs = async (): Promise<number> => {
+      const startedAt = lab.now();
+      const jobs = Array.from({ length: 8 }, async (_, index) => {
+        const mutex = new InterProcessMutex(client, `${lab.path}/${index}`);
+        for (let cycle = 0; cycle < 5; cycle += 1) await mutex.withLock(() => 'done');
+      });
+      await Promise.all(jobs);
+      return lab.now() - startedAt;
+    };
+    await workMs();
+    const roundTripMs = 90;
+    lab.proxy.roundTrip(roundTripMs);
+    const usualMs = await workMs();
+    let cuts = 0;
+    lab.proxy.on((frame) => (sent('create2')(frame) && (cuts += 1) <= 2 ? 'cut' : undefined));
+    // Each cut costs the requests in flight, two round trips for a connection, two for the search of the lost creates.
+    expect((await workMs()) - usualMs).to.be.below(14 * roundTripMs);
+    expect(cuts).to.be.above(2);
+  }).timeout(300_000);
 });
 
 function blamed({ cause }: LockError): unknown {

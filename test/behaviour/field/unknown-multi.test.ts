@@ -121,11 +121,13 @@ describe('FIELD A4: a server that does not know multi', function () {
   for (const way of ways) {
     it(`and ${way}: a client connects if only the last of five servers knows it`, async () => {
       const lacking = [await another(way), await another(way), await another(way), await another(way)];
-      const startedAt = lab.now();
-      const client = await lab.connect({ sessionTimeoutMs }, hostsOf(...lacking, lab.proxy));
-      // The client shuffles its servers, so it may find the good one at once, or after a round.
-      expect(lab.now() - startedAt).to.be.below(1_000);
-      await new InterProcessMutex(client, lab.path).withLock(() => undefined, limit);
+      // Each client shuffles its servers, so it may find the good one at once, or after a round.
+      for (let time = 1; time <= 12; time += 1) {
+        const startedAt = lab.now();
+        const client = await lab.connect({ sessionTimeoutMs }, hostsOf(...lacking, lab.proxy));
+        expect(lab.now() - startedAt, `client ${time}`).to.be.below(1_000);
+        await new InterProcessMutex(client, lab.path).withLock(() => undefined, limit);
+      }
     });
 
     it(`and ${way}: an acquire after a reconnect rejects with the server and the operation`, async () => {

@@ -236,9 +236,9 @@ export const mutants = [
   },
   {
     name: 'the requests of a burst have no window',
-    file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'this.#options.traits.isCareful ? 1 : this.#window.size',
-    replace: 'this.#options.traits.isCareful ? 1 : 1e6',
+    file: 'src/zookeeper/connection/flow-window.ts',
+    find: 'return Math.floor(this.#size);',
+    replace: 'return 1e6;',
     tests: tests('behaviour/field/burst', 'after a long calm time'),
   },
   {
