@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { root } from './bootstrap.mjs';
 
@@ -28,6 +28,18 @@ export const onRealServer = [
   'transaction',
   'weights/order',
 ].map((name) => `test/behaviour/${name}.test.ts`);
+
+/**
+ * The tests of behaviour for both worlds: none that reads the clock, because it compares times exactly, or has a limit of
+ * more than five minutes, because it waits for as long. Named files run in either world.
+ */
+export function behaviourOfBothWorlds() {
+  const limitsOf = (text) => [...text.matchAll(/timeout\(([\d_]+)\)/g)].map(([, ms]) => Number(ms.replaceAll('_', '')));
+  return filesOf([globOf('behaviour')]).filter((file) => {
+    const text = readFileSync(join(root, file), 'utf8');
+    return !/\bnow\(\)|answersPerSecond/.test(text) && limitsOf(text).every((ms) => ms <= 300_000);
+  });
+}
 
 /** The tests of a real server that `npm test` ends with. The gate runs all of `test/contract`. */
 export const contract = ['test/contract/*.test.ts'];

@@ -1,11 +1,11 @@
 // npm test [-- test files and folders, or mocha's arguments] [--world real] [--verbose]: the fast suites, and a part of the contract with a real server.
-// With --world real, only the tests of behaviour, on a real server.
+// With --world real, only the tests of behaviour for both worlds, on a real server.
 import { statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { bootstrap, root } from './bootstrap.mjs';
 import { close, resultsOf, runMocha } from './mocha.mjs';
 import { sumOf } from './shards.mjs';
-import { contract, fastSuites, filesOf, globOf } from './suites.mjs';
+import { behaviourOfBothWorlds, contract, fastSuites, filesOf, globOf } from './suites.mjs';
 
 const isFolder = (arg) => statSync(arg, { throwIfNoEntry: false })?.isDirectory() === true;
 const args = process.argv.slice(2).flatMap((arg) => (isFolder(arg) ? testsIn(arg) : [arg]));
@@ -21,7 +21,7 @@ if (world === 'virtual') delete process.env.TEST_WORLD;
 
 bootstrap();
 const isNamed = args.some((arg) => arg.endsWith('.ts'));
-if (isNamed || world === 'real') process.exitCode = await runMocha(process.execPath, args, [globOf('behaviour')]);
+if (isNamed || world === 'real') process.exitCode = await runMocha(process.execPath, args, behaviourOfBothWorlds());
 else process.exitCode = close((await Promise.all([fast(), withRealServer()])).flat());
 
 /** @returns the test files of the folder; the whole suite must not run in their place */
