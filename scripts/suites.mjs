@@ -34,7 +34,8 @@ export const onRealServer = [
  * more than five minutes, because it waits for as long. Named files run in either world.
  */
 export function behaviourOfBothWorlds() {
-  const limitsOf = (text) => [...text.matchAll(/(?:this|\})\.timeout\((.+)\)/g)].map(([, ms]) => Number(ms.replaceAll('_', '')));
+  const limitsOf = (text) =>
+    [...text.matchAll(/(?:this|\})\.timeout\((.+)\)/g)].map(([, ms]) => Number(ms.replaceAll('_', '')));
   return filesOf([globOf('behaviour')]).filter((file) => {
     const text = readFileSync(join(root, file), 'utf8');
     return !/\bnow\(\)|answersPerSecond/.test(text) && limitsOf(text).every((ms) => ms <= 300_000);
