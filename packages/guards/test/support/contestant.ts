@@ -1,5 +1,6 @@
 // node --import=tsx contestant.ts library address servers lock guarded|unguarded: acquires the lock and writes, again and
 // again, and says so. It pauses in the middle of each transaction, so that a fault meets it there.
+import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InterProcessMutex, LockClient } from '../../../../src/index.ts';
@@ -13,11 +14,13 @@ const pausesMs = how === 'guarded' ? [20, 300, 1_200] : [600];
 const desk = await openDesk(library as Library, address);
 const client = await LockClient.connect(servers, { sessionTimeoutMs: 1_000 });
 const mutex = new InterProcessMutex(client, lock);
+/** Not the process id: in a thousand rounds, another contestant gets the same. */
+const self = randomUUID();
 
 for (let number = 0; ; number++) {
   const hold = await mutex.acquire();
   const { fencingToken: token } = hold;
-  const id = `${process.pid}-${number}`;
+  const id = `${self}-${number}`;
   const pauseMs = pausesMs[Math.floor(Math.random() * pausesMs.length)] ?? 0;
   const job = (write: (text: string) => void | Promise<void>): void | Promise<void> => {
     const begun = write(`${token} begin ${id}`);
