@@ -35,7 +35,7 @@ export const onRealServer = [
  */
 export function behaviourOfBothWorlds() {
   const limitsOf = (text) =>
-    [...text.matchAll(/(?:this|\})\.timeout\((.+)\)/g)].map(([, ms]) => Number(ms.replaceAll('_', '')));
+    [...text.matchAll(/(?:this|\}\))\.timeout\((.+)\)/g)].map(([, ms]) => Number(ms.replaceAll('_', '')));
   return filesOf([globOf('behaviour')]).filter((file) => {
     const text = readFileSync(join(root, file), 'utf8');
     return !/\bnow\(\)|answersPerSecond/.test(text) && limitsOf(text).every((ms) => ms <= 300_000);
