@@ -42,7 +42,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   constructor(locks: readonly PartOfMultiLock<Part>[]) {
     const given: unknown = locks;
     if (!Array.isArray(given)) throw new TypeError(expected('locks', 'an array of locks', given));
-    if (locks.length === 0) throw new RangeError(expected('locks', 'at least one lock', 'none'));
+    if (locks.length === 0) throw new RangeError(expected('locks', 'at least one lock', locks));
     for (const lock of locks as unknown[]) {
       expectMethod('locks', lock, 'acquire');
       const { path } = lock as { path?: unknown };

@@ -15,7 +15,7 @@ declare module '../mutex/path-locks.js' {
      *
      * @param paths at least one, and each only once
      * @throws as {@link InterProcessMultiLock.acquire}; InvalidPathError for a path that ZooKeeper does not accept
-     * @throws TypeError for an empty array; RangeError for a path that occurs twice
+     * @throws TypeError for an empty array; RangeError for a path that occurs twice, or is below another
      * @example
      * await using hold = await client.lock(['/accounts/7', '/accounts/3'], { timeoutMs: 10_000 });
      * await transfer(hold.signal);
@@ -28,7 +28,7 @@ declare module '../mutex/path-locks.js' {
      * @param paths at least one, and each only once
      * @returns what `job` returned
      * @throws as {@link InterProcessMultiLock.withLock}; InvalidPathError for a path that ZooKeeper does not accept
-     * @throws TypeError for an empty array; RangeError for a path that occurs twice
+     * @throws TypeError for an empty array; RangeError for a path that occurs twice, or is below another
      * @example
      * await client.withLock(['/accounts/7', '/accounts/3'], (hold) => transfer(hold.signal), { timeoutMs: 10_000 });
      */
@@ -44,5 +44,12 @@ addLockOfAll((client: LockClient, paths: readonly unknown[]) => {
   if (paths.length === 0) throw new TypeError(expected('paths', 'at least one path', paths));
   const twice = paths.find((path, index) => paths.indexOf(path) < index);
   if (twice !== undefined) throw new RangeError(`${expected('paths', 'paths that differ', twice)} twice`);
-  return new InterProcessMultiLock(paths.map((path) => new InterProcessMutex(client, path as string)));
+  const mutexes = paths.map((path) => new InterProcessMutex(client, path as string));
+  for (const { path } of mutexes) {
+    // The first acquire would create the lower lock's znode as a child that later acquires of the upper lock refuse.
+    const upper = mutexes.find((mutex) => path.startsWith(`${mutex.path}/`))?.path;
+    if (upper !== undefined)
+      throw new RangeError(`${expected('paths', 'paths of which none is below another', path)} below "${upper}"`);
+  }
+  return new InterProcessMultiLock(mutexes);
 });

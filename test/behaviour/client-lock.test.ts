@@ -110,7 +110,7 @@ describe('client.withLock with paths', () => {
     ]);
   });
 
-  it('refuses no path, a path twice and a bad path before anything is sent', async () => {
+  it('refuses no path, a path twice, nested paths and a bad path before anything is sent', async () => {
     const { client } = lab;
     const refused = async (...given: unknown[]): Promise<string> => {
       const error = await rejection(client.withLock(given as string[], () => undefined));
@@ -119,6 +119,9 @@ describe('client.withLock with paths', () => {
     expect(await refused()).to.equal('TypeError: Expected `paths` to be at least one path, got an empty array');
     expect(await refused('/a', '/b', '/a')).to.equal(
       'RangeError: Expected `paths` to be paths that differ, got "/a" twice',
+    );
+    expect(await refused('/a/b', '/ab', '/a')).to.equal(
+      'RangeError: Expected `paths` to be paths of which none is below another, got "/a/b" below "/a"',
     );
     expect(await refused('/a', 'b')).to.match(/^InvalidPathError: .*b/);
     expect(await refused('/a', 7)).to.match(/^InvalidPathError: .*got 7/);

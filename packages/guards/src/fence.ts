@@ -67,11 +67,24 @@ export function fenceOf(hold: FencedHold, options: GuardOptions = {}, accepted =
   if (typeof key !== 'string') throw new TypeError(`Expected \`key\` to be a string, got ${inspect(key)}`);
   if (key === '' || key.length > 512)
     throw new RangeError(`Expected \`key\` to be a text of 1 to 512 characters, got one of ${key.length}`);
-  if (!/^([A-Za-z_]\w*\.)?[A-Za-z_]\w*$/.test(table))
-    throw new RangeError(
-      `Expected \`table\` to be a name such as lock_fences or app.lock_fences, got ${inspect(table)}`,
-    );
-  return { hold, key, table, token: hold.fencingToken, grant: hold.grantNumber };
+  return { hold, key, table: tableName(table), token: hold.fencingToken, grant: hold.grantNumber };
 }
 
 const ofGuard: readonly string[] = ['key', 'table'];
+
+/** Returns `table`. The name is part of the text of statements, so that it must not contain one. */
+export function tableName(table: string): string {
+  const problem = `Expected \`table\` to be a name such as lock_fences or app.lock_fences, got ${inspect(table)}`;
+  // JavaScript callers pass anything.
+  if (typeof (table as unknown) !== 'string') throw new TypeError(problem);
+  if (!/^([A-Za-z_]\w*\.)?[A-Za-z_]\w*$/.test(table)) throw new RangeError(problem);
+  return table;
+}
+
+/** @throws TypeError or RangeError unless `value` is a whole number from 0 to `most` */
+export function checkCount(name: string, value: unknown, most = Infinity): void {
+  const accepted = most === Infinity ? '≥ 0' : `from 0 to ${most}`;
+  const problem = `Expected \`${name}\` to be a whole number ${accepted}, got ${inspect(value)}`;
+  if (typeof value !== 'number') throw new TypeError(problem);
+  if (!Number.isInteger(value) || value < 0 || value > most) throw new RangeError(problem);
+}

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fenceOf, type Fence, type FencedHold, type FencedOptions } from './fence.js';
+import { checkCount, fenceOf, type Fence, type FencedHold, type FencedOptions } from './fence.js';
 import { GuardError } from './guard-error.js';
 
 /** A kind of store, as `fenced` sees it. */
@@ -44,8 +44,7 @@ export async function runFenced<Pool, Tx, T>(
   if (typeof job !== 'function') throw new TypeError('Expected the third argument to be the job, a function');
   const fence = fenceOf(hold, options, store.accepts);
   const { retries = 10 } = options;
-  if (!Number.isInteger(retries) || retries < 0)
-    throw new RangeError(`Expected \`retries\` to be a whole number ≥ 0, got ${retries}`);
+  checkCount('retries', retries);
   let mayCreate = true;
   for (let retry = 0; ;) {
     hold.assertValid();

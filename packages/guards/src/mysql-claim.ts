@@ -1,11 +1,11 @@
-import type { Fence } from './fence.js';
+import { tableName, type Fence } from './fence.js';
 import { StaleTokenError } from './guard-error.js';
 import { codeOf, rowsOf, tableError, type Execute } from './sql.js';
 
 /** The statement that creates the guard's table. */
 export function createTableSql(table = 'lock_fences'): string {
   return (
-    `CREATE TABLE IF NOT EXISTS ${table} (lock_path varchar(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PRIMARY KEY, ` +
+    `CREATE TABLE IF NOT EXISTS ${tableName(table)} (lock_path varchar(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PRIMARY KEY, ` +
     'token bigint NOT NULL, grant_number bigint NOT NULL) ENGINE = InnoDB'
   );
 }

@@ -1,7 +1,7 @@
 /** @module @zookeeper-fair-lock/guards/postgres */
 
 import type { Pool, PoolClient } from 'pg';
-import { fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
+import { checkCount, fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store } from './fenced.js';
 import { claim, createTableSql, noTable } from './postgres-claim.js';
 import { beginPostgres } from './postgres-transaction.js';
@@ -41,8 +41,8 @@ export async function guard(tx: Connection | Execute, hold: FencedHold, options?
 function postgres(options: PostgresOptions | undefined): Store<Pool, PoolClient> {
   // JavaScript callers pass null, too: `fenceOf` refuses it.
   const { idleTimeoutMs = 30_000 } = options ?? {};
-  if (!Number.isInteger(idleTimeoutMs) || idleTimeoutMs < 0)
-    throw new RangeError(`Expected \`idleTimeoutMs\` to be a whole number ≥ 0, got ${idleTimeoutMs}`);
+  // PostgreSQL keeps it in 32 bits.
+  checkCount('idleTimeoutMs', idleTimeoutMs, 2 ** 31 - 1);
   return {
     accepts: ['key', 'table', 'retries', 'idleTimeoutMs'],
     check(pool: Partial<Pool> | undefined) {

@@ -20,5 +20,7 @@ export class RedisTransaction {
 function word(value: unknown): string {
   if (!['string', 'number', 'bigint'].includes(typeof value))
     throw new TypeError(`Expected the words of a command to be texts, numbers or Buffers, got ${inspect(value)}`);
+  // A sum with a value that is missing. Redis would store the text "NaN".
+  if (Number.isNaN(value)) throw new RangeError('Expected the numbers of a command not to be NaN');
   return String(value);
 }

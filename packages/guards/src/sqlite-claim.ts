@@ -1,4 +1,4 @@
-import type { Fence } from './fence.js';
+import { tableName, type Fence } from './fence.js';
 import { StaleTokenError } from './guard-error.js';
 import { tableError } from './sql.js';
 
@@ -15,7 +15,7 @@ interface Statement {
 
 /** The statement that creates the guard's table. */
 export function createTableSql(table = 'lock_fences'): string {
-  return `CREATE TABLE IF NOT EXISTS ${table} (lock_path text NOT NULL PRIMARY KEY, token integer NOT NULL, grant_number integer NOT NULL)`;
+  return `CREATE TABLE IF NOT EXISTS ${tableName(table)} (lock_path text NOT NULL PRIMARY KEY, token integer NOT NULL, grant_number integer NOT NULL)`;
 }
 
 const shape = ['lock_path text 1', 'token integer 0', 'grant_number integer 0'];

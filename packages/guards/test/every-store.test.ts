@@ -199,7 +199,14 @@ for (const library of libraries) {
 
     it('refuses options that are unknown or of another type, before anything is sent', async () => {
       await using hold = await new InterProcessMutex(client, lock).acquire();
-      const bad = { 'Unknown option `tabel`': { tabel: 'x' }, 'Expected `key` to be a string, got 5': { key: 5 } };
+      const bad = {
+        'Unknown option `tabel`': { tabel: 'x' },
+        'Expected `key` to be a string, got 5': { key: 5 },
+        ...(!isRedis && {
+          "Expected `retries` to be a whole number ≥ 0, got '5'": { retries: '5' },
+          "a name such as lock_fences or app.lock_fences, got [ 'a' ]": { table: ['a'] },
+        }),
+      };
       for (const [text, options] of Object.entries(bad)) {
         const error = await rejection(desk.fenced(hold, () => expect.fail('the job ran'), options as FencedOptions));
         expect(error).to.be.instanceOf(TypeError);

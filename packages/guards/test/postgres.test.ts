@@ -68,6 +68,20 @@ describe('a guard in PostgreSQL', function () {
     await other.end();
   });
 
+  it('refuses a bad `idleTimeoutMs` before anything is sent, and a bad name of a table', async () => {
+    await using hold = await locks.hold();
+    const bad = { '-1': -1, NaN, "'5'": '5', '2147483648': 2 ** 31 };
+    for (const [got, idleTimeoutMs] of Object.entries(bad)) {
+      const options = { idleTimeoutMs: idleTimeoutMs as number };
+      const error = await rejection(fenced(pool, hold, () => expect.fail('the job ran'), options));
+      expect(error.message).to.equal(
+        `Expected \`idleTimeoutMs\` to be a whole number from 0 to 2147483647, got ${got}`,
+      );
+    }
+    expect(await fenced(pool, hold, () => 'done', { idleTimeoutMs: 2 ** 31 - 1 })).to.equal('done');
+    expect(() => createTableSql('a b')).to.throw(RangeError, "got 'a b'");
+  });
+
   const shapes = {
     'whose tokens are text': 'lock_path text PRIMARY KEY, token text, grant_number text',
     'whose tokens are inexact': 'lock_path text PRIMARY KEY, token float8, grant_number float8',

@@ -74,6 +74,9 @@ for (const library of ['ioredis', 'redis'] as const) {
         expect(
           await rejection(fenced(at.client, hold, (tx) => void tx.command('SET', 'a', word as never))),
         ).to.be.instanceOf(TypeError);
+      expect(
+        await rejection(fenced(at.client, hold, (tx) => void tx.command('SET', 'a', Number('x')))),
+      ).to.be.instanceOf(RangeError);
       const many = Array.from({ length: 7_000 }, () => 'a');
       expect(await rejection(fenced(at.client, hold, (tx) => void tx.command('SADD', 'a', ...many)))).to.be.instanceOf(
         RangeError,

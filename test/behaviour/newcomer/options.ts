@@ -438,7 +438,7 @@ export const making: readonly Mistake[] = [
   ),
   mistake(
     'a multi-lock of an empty array',
-    ['RangeError', '`locks`', 'none', 'at least one lock'],
+    ['RangeError', '`locks`', 'an empty array', 'at least one lock'],
     () => new InterProcessMultiLock([]),
   ),
   mistake(
@@ -458,6 +458,11 @@ export const making: readonly Mistake[] = [
     'client.withLock of one path twice',
     ['RangeError', '`paths`', '"/a" twice', 'paths that differ'],
     ({ client }) => client.withLock(['/a', '/a'], () => undefined),
+  ),
+  mistake(
+    'client.withLock of a path below another',
+    ['RangeError', '`paths`', '"/a/b" below "/a"', 'none is below another'],
+    ({ client }) => client.withLock(['/a/b', '/a'], () => undefined),
   ),
   mistake('a lock key of undefined', ['TypeError', '`target`', 'got undefined', 'a string, a number or a bigint'], () =>
     lockKey('order', undefined as never),

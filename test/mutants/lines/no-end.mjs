@@ -247,6 +247,13 @@ export const mutants = [
     tests: tests('behaviour/client-lock', 'refuses no path, a path twice'),
   },
   {
+    name: 'the locks of several paths accept a path below another',
+    file: 'src/multi-lock/locks-of-paths.ts',
+    find: 'if (upper !== undefined)',
+    replace: 'if (upper === null)',
+    tests: tests('behaviour/client-lock', 'refuses no path, a path twice'),
+  },
+  {
     name: 'close() waits for a half-open connection',
     file: 'src/zookeeper/session/wake-up.ts',
     find: 'return owedSince === undefined ? Infinity : silentAt(life, owedSince);',
