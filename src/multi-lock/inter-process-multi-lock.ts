@@ -35,7 +35,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
    * path; two clients of one ensemble would wait for each other
    * @throws TypeError for an object that is not a lock, or is a lock of another copy of this package
    * @throws RangeError for an empty list, or for a path of one client that occurs twice: the second lock would wait for
-   * the first forever
+   * the first forever; or for a path below another, which the upper lock would refuse as a foreign znode
    * @example
    * const both = new InterProcessMultiLock([mutexA, mutexB]);
    */
@@ -54,6 +54,14 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     this.#clock = this.#locks.map((lock) => hostOf(lock)?.clock).find((clock) => clock !== undefined) ?? systemClock;
     const twice = locks.find((lock, index) => locks.slice(index + 1).some((other) => isSame(lock, other)));
     if (twice) throw new RangeError(expected('locks', 'locks of different paths', `${twice.path} twice`));
+    for (const lock of locks) {
+      // The upper lock would find the lower one among its participants.
+      const upper = locks.find((other) => mayShareServers(lock, other) && lock.path.startsWith(`${other.path}/`));
+      if (upper)
+        throw new RangeError(
+          expected('locks', 'locks of which none is below another', `${lock.path} below ${upper.path}`),
+        );
+    }
   }
 
   /** The paths of its locks, in the order in which they are acquired. */
@@ -210,8 +218,12 @@ function compare(a: string, b: string): number {
  * lock from elsewhere is unknown.
  */
 function isSame(a: PartOfMultiLock, b: PartOfMultiLock): boolean {
+  return a.path === b.path && mayShareServers(a, b);
+}
+
+function mayShareServers(a: PartOfMultiLock, b: PartOfMultiLock): boolean {
   const [ofA, ofB] = [hostOf(a), hostOf(b)];
-  return a.path === b.path && (ofA === undefined || ofB === undefined || ofA === ofB);
+  return ofA === undefined || ofB === undefined || ofA === ofB;
 }
 
 function hostOf(lock: PartOfMultiLock): LockHost | undefined {

@@ -258,6 +258,18 @@ describe('a multi-lock', () => {
       expect(() => new InterProcessMultiLock(between)).to.throw(RangeError, `${lab.path}-a twice`);
     });
 
+    it('with a path below another', () => {
+      const [upper, lower, beside] = [lab.path, `${lab.path}/lower`, `${lab.path}-beside`].map(
+        (path) => new InterProcessMutex(lab.client, path),
+      ) as [InterProcessMutex, InterProcessMutex, InterProcessMutex];
+      for (const locks of [
+        [lower, upper],
+        [beside, upper, lower],
+      ])
+        expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `${lower.path} below ${upper.path}`);
+      expect(new InterProcessMultiLock([upper, beside]).paths).to.deep.equal([upper.path, beside.path]);
+    });
+
     it('with a path twice if the client of one lock is unknown', () => {
       const foreign: PartOfMultiLock<Hold> = { path: `${lab.path}-a`, acquire: () => mutex('b').acquire() };
       for (const locks of [

@@ -447,6 +447,11 @@ export const making: readonly Mistake[] = [
     (at) => new InterProcessMultiLock([mutexOf(at), mutexOf(at)]),
   ),
   mistake(
+    'a multi-lock of a lock below another',
+    ['RangeError', '`locks`', '/lock below /lo', 'none is below another'],
+    ({ client }) => new InterProcessMultiLock(['/lo/lock', '/lo'].map((path) => new InterProcessMutex(client, path))),
+  ),
+  mistake(
     'a multi-lock of paths',
     ['TypeError', '`locks`', 'got "/a"', 'an object with a method `acquire`'],
     () => new InterProcessMultiLock(['/a', '/b'] as never),

@@ -221,8 +221,8 @@ export const mutants = [
   {
     name: 'a multi-lock accepts one lock of one client twice',
     file: 'src/multi-lock/inter-process-multi-lock.ts',
-    find: 'ofA === ofB);',
-    replace: 'false);',
+    find: 'ofA === ofB;',
+    replace: 'false;',
     tests: tests('behaviour/multi-lock', 'with a path of one client twice'),
   },
   {
@@ -245,6 +245,13 @@ export const mutants = [
     find: 'if (twice !== undefined)',
     replace: 'if (twice === null)',
     tests: tests('behaviour/client-lock', 'refuses no path, a path twice'),
+  },
+  {
+    name: 'a multi-lock accepts a lock below another',
+    file: 'src/multi-lock/inter-process-multi-lock.ts',
+    find: 'if (upper)',
+    replace: 'if (upper === null)',
+    tests: tests('behaviour/multi-lock', 'with a path below another'),
   },
   {
     name: 'the locks of several paths accept a path below another',
