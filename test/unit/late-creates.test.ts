@@ -17,10 +17,10 @@ describe('the searches for a create that was not carried out yet', () => {
     session = new ServedSession(clock);
   });
 
-  it('come after pauses that double, for two minutes', async () => {
+  it('come after pauses that double, the last one two minutes after the loss or later', async () => {
     lose();
-    await pass(200_000);
-    expect(session.lists).to.deep.equal([2_000, 6_000, 14_000, 30_000, 62_000]);
+    await pass(300_000);
+    expect(session.lists).to.deep.equal([2_000, 6_000, 14_000, 30_000, 62_000, 122_000]);
     expect(clock.timers).to.equal(0);
   });
 

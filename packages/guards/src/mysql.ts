@@ -1,9 +1,10 @@
 /** @module @zookeeper-fair-lock/guards/mysql */
 
 import type { Pool, PoolConnection } from 'mysql2/promise';
-import { fenceOf, type Fence, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
-import { attemptOnce, runFenced, type Job, type Store, type Transaction } from './fenced.js';
+import { fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
+import { attemptOnce, runFenced, type Job, type Store } from './fenced.js';
 import { claim, createTableSql, noTable } from './mysql-claim.js';
+import { beginMysql, rollsBack } from './mysql-transaction.js';
 import { codeOf, executorOf, tableError, type Connection, type Execute } from './sql.js';
 
 export * from './exports.js';
@@ -35,31 +36,11 @@ const mysql: Store<Pool, PoolConnection> = {
         'Expected a pool of `mysql2/promise` (of a pool of `mysql2`, pass pool.promise()). For a connection of your own, call guard(connection, hold) in its transaction',
       );
   },
-  attempt: (pool, fence, job) => attemptOnce(() => begin(pool, fence), fence, job),
-  isRetryable: (error) => /^ER_LOCK_(DEADLOCK|WAIT_TIMEOUT)$/.test(codeOf(error)),
+  attempt: (pool, fence, job) => attemptOnce(() => beginMysql(pool, fence), fence, job),
+  isRetryable: (error) => codeOf(error) === 'ER_LOCK_WAIT_TIMEOUT' || rollsBack.test(codeOf(error)),
   createTable: async (pool, { table }, error) => {
     if (codeOf(error) !== noTable) return false;
     await pool.query(createTableSql(table));
     return true;
   },
 };
-
-async function begin(pool: Pool, fence: Fence): Promise<Transaction<PoolConnection>> {
-  const tx = await pool.getConnection();
-  const release = (isUsable: boolean): void => (isUsable ? tx.release() : tx.destroy());
-  try {
-    await tx.query('START TRANSACTION');
-  } catch (error) {
-    release(false);
-    throw error;
-  }
-  return {
-    tx,
-    claim: () => claim(executorOf(tx), fence, pool),
-    commit: () => tx.query('COMMIT'),
-    rollback: () => tx.query('ROLLBACK'),
-    isAnswer: (error) =>
-      typeof (error as { sqlState?: unknown }).sqlState === 'string' && (error as { fatal?: unknown }).fatal !== true,
-    release,
-  };
-}

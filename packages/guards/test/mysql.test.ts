@@ -27,6 +27,7 @@ describe('a guard in MariaDB', function () {
     locks = await Locks.start();
     await using _ = await mysqlDesk(portOf(server));
     pool = mysqlPool(portOf(server));
+    await pool.query('CREATE TABLE stock (id varchar(40) PRIMARY KEY, number int)');
   });
 
   after(async () => {
@@ -136,6 +137,51 @@ describe('a guard in MariaDB', function () {
     const [failed] = (await crosswise(0)).filter((result) => result.status === 'rejected');
     expect(failed?.reason).to.include({ code: 'ER_LOCK_DEADLOCK' });
   });
+
+  it('repeats the transaction if a row has changed since its first read, where the server refuses that', async () => {
+    await pool.query("INSERT INTO stock VALUES ('b', 0)");
+    let runs = 0;
+    await using hold = await locks.hold();
+    await fenced(pool, hold, async (tx) => {
+      runs += 1;
+      await tx.query('SET SESSION innodb_snapshot_isolation = ON');
+      await tx.query('SELECT * FROM stock');
+      if (runs === 1) await pool.query("UPDATE stock SET number = 5 WHERE id = 'b'");
+      await tx.query("UPDATE stock SET number = number + 1 WHERE id = 'b'");
+    });
+    const [[row]] = await pool.query<mysql.RowDataPacket[]>("SELECT number FROM stock WHERE id = 'b'");
+    expect([runs, row?.['number']]).to.deep.equal([2, 6]);
+  });
+
+  for (const send of ['query', 'execute', 'none'] as const)
+    it(`stores nothing of a job that goes on after a deadlock: ${send}`, async () => {
+      await using hold = await locks.hold();
+      const key = `deadlock-${send}`;
+      await pool.query('REPLACE INTO stock VALUES (?, 0), (?, 0)', [`${key}-1`, `${key}-2`]);
+      const set = (on: mysql.PoolConnection, row: 1 | 2): Promise<unknown> =>
+        on.query('UPDATE stock SET number = 1 WHERE id = ?', [`${key}-${row}`]);
+      const other = await pool.getConnection();
+      await other.beginTransaction();
+      // The server ends the transaction that has changed fewer rows.
+      for (let row = 0; row < 100; row += 1)
+        await other.query('INSERT INTO stock VALUES (?, 0)', [`${key}-of-other-${row}`]);
+      await set(other, 2);
+      const job = async (tx: mysql.PoolConnection): Promise<void> => {
+        await set(tx, 1);
+        const waiting = set(other, 1);
+        expect(await rejection(set(tx, 2).finally(() => waiting))).to.include({ code: 'ER_LOCK_DEADLOCK' });
+        if (send === 'none') return;
+        const late: Promise<unknown> = send === 'query' ? tx.query(insert, ['late']) : tx.execute(insert, ['late']);
+        expect(await rejection(late)).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+      };
+      const error = await rejection(fenced(pool, hold, job, { key }));
+      await other.commit();
+      other.release();
+      expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+      expect(error.message).to.match(/^The server has rolled the transaction back/);
+      expect(error.cause).to.include({ code: 'ER_LOCK_DEADLOCK' });
+      expect(await written()).to.deep.equal([]);
+    });
 
   it('ends at once if the hold is lost while the guard waits for the row', async () => {
     await using blocking = await locks.hold();

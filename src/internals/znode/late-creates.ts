@@ -95,8 +95,11 @@ class LateCreates {
 }
 
 const longestPauseMs = 60_000;
-/** By then, the leader has given up a follower that it does not hear from: by default, after five ticks. */
-const searchedMs = 120_000;
+/**
+ * The last search comes two minutes after the loss or later. By then, the leader has given up a follower that it does not
+ * hear from: by default, after five ticks.
+ */
+const searchedMs = 120_000 + longestPauseMs;
 
 function ignore(): undefined {
   // A lost answer leads to a search on the next connection. An unreadable list stays unreadable.

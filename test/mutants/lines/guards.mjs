@@ -99,6 +99,27 @@ export const mutants = [
     tests: one('postgres', 'after a deadlock', 'after a serialization failure'),
   },
   {
+    name: 'a guard in MySQL lets a job write without it after a deadlock',
+    file: 'packages/guards/src/mysql-transaction.ts',
+    find: 'this.refuseEnded();\n        return send',
+    replace: 'return send',
+    tests: one('mysql', 'goes on after a deadlock: query', 'goes on after a deadlock: execute'),
+  },
+  {
+    name: 'a guard in MySQL fulfils although a deadlock has ended the transaction',
+    file: 'packages/guards/src/mysql-transaction.ts',
+    find: 'job.refuseEnded();',
+    replace: '',
+    tests: one('mysql', 'goes on after a deadlock: none'),
+  },
+  {
+    name: 'a guard in MariaDB does not repeat a transaction whose snapshot is old',
+    file: 'packages/guards/src/mysql.ts',
+    find: ' || rollsBack.test(codeOf(error))',
+    replace: ' || /DEADLOCK/.test(codeOf(error))',
+    tests: one('mysql', 'if a row has changed since its first read'),
+  },
+  {
     name: 'a guard in MariaDB accepts an older token',
     file: 'packages/guards/src/mysql-claim.ts',
     find: 'VALUES(grant_number)), 2, 1)) = 1',

@@ -66,6 +66,13 @@ export const mutants = [
     tests: tests('unit/late-creates', 'come after pauses that double'),
   },
   {
+    name: 'a create that is carried out in the second minute after its loss is not searched for',
+    file: 'src/internals/znode/late-creates.ts',
+    find: 'const searchedMs = 120_000 + longestPauseMs;',
+    replace: 'const searchedMs = 120_000;',
+    tests: tests('unit/late-creates', 'come after pauses that double'),
+  },
+  {
     name: 'creates that are lost one after another put the search for all of them off',
     file: 'src/internals/znode/late-creates.ts',
     find: 'if (this.#pauseMs !== pauseMs) this.#pause(',
