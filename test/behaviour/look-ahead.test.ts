@@ -335,7 +335,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     const second = `${lab.path}/_c_${randomUUID()}-lock-0000000002`;
     await lab.other.session.request(createEphemeral(second, Buffer.from('10.0.0.2'), openAcl));
     const controller = new AbortController();
-    const failing = rejection(lab.mutex.acquire({ timeoutMs: 1_000, signal: controller.signal }));
+    const failing = rejection(lab.mutex.acquire({ timeoutMs: 5_000, signal: controller.signal }));
     for (const path of [first, second])
       await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === path);
     await lab.observer.remove(first);
