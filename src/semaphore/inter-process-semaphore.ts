@@ -252,6 +252,9 @@ function checkLimit(options: InterProcessSemaphoreOptions): Limit {
   if ((maxLeases === undefined) === (sharedCount === undefined)) {
     throw new TypeError('Expected either `maxLeases` or `sharedCount` among the options of InterProcessSemaphore');
   }
+  const given: unknown = sharedCount;
+  if (given !== undefined && typeof given !== 'string')
+    throw new TypeError(expected('sharedCount', 'the path of a znode', given));
   if (sharedCount !== undefined) return { is: 'shared', path: validatePath(sharedCount) };
   expectInteger('maxLeases', maxLeases, { min: 1 });
   return { is: 'fixed', maxLeases };

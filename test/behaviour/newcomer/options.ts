@@ -432,6 +432,11 @@ export const making: readonly Mistake[] = [
     ({ client, path }) => new InterProcessSemaphore(client, path, {} as never),
   ),
   mistake(
+    'sharedCount: 3',
+    ['TypeError', '`sharedCount`', 'got 3', 'the path of a znode'],
+    ({ client, path }) => new InterProcessSemaphore(client, path, { sharedCount: 3 as never }),
+  ),
+  mistake(
     'maxLeases: 0',
     ['RangeError', '`maxLeases`', 'got 0', 'an integer ≥ 1'],
     ({ client, path }) => new InterProcessSemaphore(client, path, { maxLeases: 0 }),
