@@ -55,8 +55,9 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     const twice = locks.find((lock, index) => locks.slice(index + 1).some((other) => isSame(lock, other)));
     if (twice) throw new RangeError(expected('locks', 'locks of different paths', `${twice.path} twice`));
     for (const lock of locks) {
-      // The upper lock would find the lower one among its participants.
-      const upper = locks.find((other) => mayShareServers(lock, other) && lock.path.startsWith(`${other.path}/`));
+      // The upper lock would find the lower one among its participants. Locks from elsewhere have rules of their own.
+      const host = hostOf(lock);
+      const upper = locks.find((other) => host && hostOf(other) === host && lock.path.startsWith(`${other.path}/`));
       if (upper)
         throw new RangeError(
           expected('locks', 'locks of which none is below another', `${lock.path} below ${upper.path}`),
@@ -218,12 +219,8 @@ function compare(a: string, b: string): number {
  * lock from elsewhere is unknown.
  */
 function isSame(a: PartOfMultiLock, b: PartOfMultiLock): boolean {
-  return a.path === b.path && mayShareServers(a, b);
-}
-
-function mayShareServers(a: PartOfMultiLock, b: PartOfMultiLock): boolean {
   const [ofA, ofB] = [hostOf(a), hostOf(b)];
-  return ofA === undefined || ofB === undefined || ofA === ofB;
+  return a.path === b.path && (ofA === undefined || ofB === undefined || ofA === ofB);
 }
 
 function hostOf(lock: PartOfMultiLock): LockHost | undefined {

@@ -221,8 +221,8 @@ export const mutants = [
   {
     name: 'a multi-lock accepts one lock of one client twice',
     file: 'src/multi-lock/inter-process-multi-lock.ts',
-    find: 'ofA === ofB;',
-    replace: 'false;',
+    find: 'ofA === ofB);',
+    replace: 'false);',
     tests: tests('behaviour/multi-lock', 'with a path of one client twice'),
   },
   {
