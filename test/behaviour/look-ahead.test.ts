@@ -203,11 +203,14 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       return 'drop';
     });
     once(lab.proxy, eventOf(path), (event) => {
-      const frames = [list, event].flatMap((frame) => (frame ? [framed(frame.body)] : []));
-      // The proxy writes the length of all bytes in front, so the first frame's own length is left out.
-      return { replaceWith: Buffer.concat(order === 'list first' ? frames : frames.reverse()) };
+      const frames = list ? [list, event] : [event];
+      return inOneWrite(...(order === 'list first' ? frames : frames.reverse()));
     });
   };
+
+  const inOneWrite = (...frames: readonly Frame[]): { readonly replaceWith: Buffer } => ({
+    replaceWith: Buffer.concat(frames.map(({ body }) => framed(body))),
+  });
 
   for (const order of ['list first', 'event first'] as const)
     it(`is granted without another list when the list and the deletion arrive in one chunk, the ${order}`, async () => {
@@ -219,6 +222,28 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       expect(lists()).to.equal(1);
       await hold.release();
     });
+
+  it('is granted if the answer to the read of its predecessor, a list and the deletion arrive in one chunk', async () => {
+    const [first = '', second = ''] = await queueOfCurators(2);
+    const frames: Frame[] = [];
+    const keep = (frame: Frame): 'drop' => (frames.push(frame), 'drop');
+    // So that the waiter asks for another list.
+    once(lab.proxy, (frame) => sent('getData')(frame) && frame.path === first, {
+      delayUntil: lab.proxy.seen(listed, 3).then(() => lab.observer.remove(first)),
+    });
+    once(lab.proxy, (frame) => answered('getData')(frame) && frame.path === second, keep);
+    once(
+      lab.proxy,
+      (frame) => listed(frame) && frames.length === 1,
+      (frame) => {
+        void lab.observer.remove(second);
+        return keep(frame);
+      },
+    );
+    once(lab.proxy, eventOf(second), (event) => inOneWrite(...frames, event));
+    await (await lab.mutex.acquire({ timeoutMs: 10_000 })).release();
+    expect(frames).to.have.length(2);
+  });
 
   /** All znodes of the queue, the first one first. */
   const all = async (): Promise<string[]> =>

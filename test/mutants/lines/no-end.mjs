@@ -247,6 +247,13 @@ export const mutants = [
     tests: tests('behaviour/client-lock', 'refuses no path, a path twice'),
   },
   {
+    name: 'a waiter takes a predecessor for alive whose deletion arrived in one chunk with its answer',
+    file: 'src/internals/predecessors.ts',
+    find: 'if (isDeleted) {',
+    replace: 'if (isDeleted && (false as boolean)) {',
+    tests: tests('behaviour/look-ahead', 'the answer to the read of its predecessor'),
+  },
+  {
     name: 'a multi-lock accepts a lock below another',
     file: 'src/multi-lock/inter-process-multi-lock.ts',
     find: 'if (upper)',
