@@ -104,26 +104,16 @@ export class Predecessors {
       znode.stop = local.onGone(() => this.#deleted(znode));
       return;
     }
-    let isDeleted = false;
     znode.stop = watchZnode(this.#session, znode.path, 'data', {
       found: (content) => {
-        znode.seen = seenIn(znode.path, content);
-        if (isDeleted) {
-          reached('a znode found after the event of its deletion');
-          this.#deleted(znode);
-          return;
-        }
         if (znode.is === 'missing') znode.is = 'there';
+        znode.seen = seenIn(znode.path, content);
         this.#rememberHolder();
       },
       told: (event) => {
         if (event !== 'deleted') {
           if (this.#znodes.includes(znode)) this.#watch(znode);
-          return;
-        }
-        // If the answer has arrived in one chunk with the event, it is told after the event.
-        isDeleted = true;
-        if (znode.seen) this.#deleted(znode);
+        } else if (znode.seen) this.#deleted(znode);
         else this.#missed(znode);
       },
       failed: (error) => this.#unwatchable(znode, error),

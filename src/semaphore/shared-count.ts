@@ -37,20 +37,28 @@ export class SharedCount {
    * because servers send no event to a client that may not read the znode any more (CVE-2024-23944). Returns a function
    * that ends this.
    */
-  watch(session: Session, known: number, clock: Pick<Clock, 'after'>, changed: () => void): () => void {
+  watch(
+    session: Pick<Session, 'watches' | 'timeoutMs'>,
+    known: number,
+    clock: Pick<Clock, 'after'>,
+    changed: () => void,
+  ): () => void {
     const found = ({ data }: { readonly data: Buffer }): void => {
       if (data.length !== 4 || data.readInt32BE() !== known) changed();
     };
     // Called after a refusal too: the next read reports the reason.
     const listener = { found, told: changed, lost: changed, failed: changed };
-    let stop: () => void;
+    let stop = (): void => undefined;
     const ask = (): void => {
+      const stopLast = stop;
       const unwatch = watchZnode(session, this.#path, 'data', listener);
       const cancel = clock.after(session.timeoutMs, ask);
       stop = () => {
         cancel();
         unwatch();
       };
+      // Behind the new one, so that the watch on the servers stays.
+      stopLast();
     };
     ask();
     return () => stop();

@@ -149,6 +149,13 @@ export const mutants = [
     tests: tests('behaviour/semaphore/faults', 'never hides a change of the shared count'),
   },
   {
+    name: 'each question of a waiter for the shared count leaves a listener behind',
+    file: 'src/semaphore/shared-count.ts',
+    find: '      stopLast();',
+    replace: '',
+    tests: tests('unit/shared-count', 'has one listener'),
+  },
+  {
     name: 'a wait of a semaphore that does not compare the shared count with the one that it knows',
     file: 'src/semaphore/shared-count.ts',
     find: 'const listener = { found, told: changed,',
@@ -247,10 +254,10 @@ export const mutants = [
     tests: tests('behaviour/client-lock', 'refuses no path, a path twice'),
   },
   {
-    name: 'a waiter takes a predecessor for alive whose deletion arrived in one chunk with its answer',
-    file: 'src/internals/predecessors.ts',
-    find: 'if (isDeleted) {',
-    replace: 'if (isDeleted && (false as boolean)) {',
+    name: 'an event that arrived in one chunk with the answer of its watch is told before the answer',
+    file: 'src/zookeeper/session/watch-znode.ts',
+    find: 'let tellEvent: WatchListener = (event) => (early = event);',
+    replace: 'let tellEvent: WatchListener = listener.told;',
     tests: tests('behaviour/look-ahead', 'the answer to the read of its predecessor'),
   },
   {

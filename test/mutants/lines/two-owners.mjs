@@ -47,8 +47,8 @@ export const mutants = [
   {
     name: 'a znode that was never found counts as deleted',
     file: 'src/internals/predecessors.ts',
-    find: 'if (znode.seen) this.#deleted(znode);',
-    replace: "if (znode.path !== '') this.#deleted(znode);",
+    find: 'else if (znode.seen) this.#deleted(znode);',
+    replace: "else if (znode.path !== '') this.#deleted(znode);",
     tests: tests('behaviour/field/flipped-list', 'mutex: in the list of waiter 1'),
   },
   {
