@@ -124,7 +124,7 @@ describe('a simulated ensemble', () => {
     const xids = [client.create('/a'), client.exists('/'), client.create('/b')];
     const unhindered = other.create('/c');
     lab.settle();
-    expect(xids.map((xid) => client.answer(xid))).to.deep.equal(['error -127', 'error -127', 'ok']);
+    expect(xids.map((xid) => client.answer(xid))).to.deep.equal(['THROTTLED_OP', 'THROTTLED_OP', 'ok']);
     expect(client.answers.map(({ xid }) => xid)).to.deep.equal(xids);
     expect([other.answer(unhindered), other.answer(other.exists('/a'))]).to.deep.equal(['ok', 'NO_NODE']);
   });
