@@ -46,8 +46,9 @@ export class LockInternals {
     let retries: Retries | undefined;
     for (;;) {
       deadline.check();
+      const { current } = sessions;
       // Nearly always there is a connection. Then no promise is needed.
-      const session = sessions.current.isConnected ? sessions.current : await sessions.whenConnected(deadline);
+      const session = current.isConnected ? current : await sessions.whenConnected(deadline);
       // Before anything is made for the attempt, because twenty thousand acquires may wait to begin.
       const downgradeOf = heldForWriting?.();
       const admitted = session.isConnected && !downgradeOf ? session.admission.enter(deadline) : undefined;
@@ -318,7 +319,7 @@ export class LockInternals {
   /** Returns the grant of a znode that is first, unless its session needs a proof or has ended, or its caller has. */
   #grantNow(attempt: Attempt, fencingToken?: bigint): Step | undefined {
     const { node, deadline } = attempt;
-    if (needsProof(node.session) || deadline.isExpired || !node.session.isAlive()) return undefined;
+    if (node.session.needsProof() || deadline.isExpired || !node.session.isAlive()) return undefined;
     return node.mayBeGranted ? this.#granted(attempt, fencingToken) : undefined;
   }
 
@@ -330,13 +331,13 @@ export class LockInternals {
     // A hold that is about to expire would be lost as soon as it is granted. So the session first proves that it is
     // alive. The znode may be deleted meanwhile, and the lock granted to another client. The proof is a transaction that
     // checks the znode, and the watch reports a deletion between two proofs.
-    if (needsProof(session)) node.watch.plant();
-    while (!session.isEnded && needsProof(session)) {
+    if (session.needsProof()) node.watch.plant();
+    while (!session.isEnded && session.needsProof()) {
       if (!deadline.mayWait && !session.isConnected) return { is: 'taken' };
       const { epoch } = session;
       if (await session.whenConnected(deadline)) await session.prove(node).catch(unlessUnknown);
       // A proof that was lost with its connection is repeated at once on the next one.
-      if (needsProof(session) && session.epoch === epoch) await deadline.sleep(session.proofPauseMs);
+      if (session.needsProof() && session.epoch === epoch) await deadline.sleep(session.proofPauseMs);
     }
     deadline.check();
     if (!session.isAlive()) {
@@ -393,10 +394,6 @@ function positionAt({ node, predecessors }: Attempt, step: Step | undefined): nu
 /** Attaches a session that was quiet anew, with a proof that the znode exists. */
 function freshen({ node }: Attempt): void {
   if (node.session.isStale) void node.session.attach(node);
-}
-
-function needsProof(session: Session): boolean {
-  return !session.hasTimeToGrant;
 }
 
 /** A lost proof is made again on the next connection. A server that does not know the request will never prove anything. */

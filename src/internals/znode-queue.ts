@@ -19,6 +19,7 @@ export class ZnodeQueue {
   readonly #path: string;
   readonly #options: LockInternalsOptions;
   readonly #place: NodePlace;
+  readonly #gates: CreateGates;
   /**
    * True if the last znode was created right behind another znode of this client. Then the next znode probably needs no
    * list either, and no list is sent with its create.
@@ -30,6 +31,7 @@ export class ZnodeQueue {
     this.#path = path;
     this.#options = options;
     this.#place = { path, kind: options.kind, hasMarkedUuid: options.hasMarkedUuid ?? false, tools: host };
+    this.#gates = host.companions.of(CreateGates);
   }
 
   newNode(session: Session): LockNode {
@@ -49,8 +51,7 @@ export class ZnodeQueue {
     let ownSteps = 0;
     // The requests below are sent as soon as the session has attached, because the znode may be first at once.
     if (session.isStale) void session.attach();
-    const gates = this.#host.companions.of(CreateGates);
-    let gate = gates.closedAt(this.#path);
+    let gate = this.#gates.closedAt(this.#path);
     if (gate) await gate.wait(deadline);
     let own: CreateGate | undefined;
     try {
@@ -88,14 +89,14 @@ export class ZnodeQueue {
           if (ownSteps > 0) reached('create: the parent is gone again');
           if (ownSteps > 0) await (retries ??= new Retries(this.#host)).pause(deadline, error, ownSteps - 1);
           deadline.check();
-          const inTheWay = gates.closedAt(this.#path);
+          const inTheWay = this.#gates.closedAt(this.#path);
           if (inTheWay) {
             await inTheWay.wait(deadline, 'refused');
             gate = inTheWay;
           } else {
             // Closed in the same step in which it was found open. The answers to the other creates arrive right behind
             // the answer to this one.
-            own = gates.close(this.#path);
+            own = this.#gates.close(this.#path);
             gate = own;
             ownSteps += 1;
             parents = await this.#sendParents(session);

@@ -274,9 +274,10 @@ export class Hold implements AsyncDisposable {
     const outcome = settleWithin(this.#releaseTimeoutMs, this.#clock, settled, () => this.#isLate());
     const { loss } = this;
     this.#stopListening();
-    this.#state = { at: 'released', outcome, loss, since: this.#clock.now() };
+    const since = this.#clock.now();
+    this.#state = { at: 'released', outcome, loss, since };
     this.keeper.released(this);
-    this.keeper.report.released(this, settled);
+    this.keeper.report.released(this, settled, since);
     return outcome;
   }
 
@@ -412,8 +413,9 @@ export interface HoldReport {
    * The application has released the hold, which may have been lost before.
    *
    * @param settled resolves when the servers have answered
+   * @param endedAt monotonic milliseconds
    */
-  released(hold: Hold, settled: Promise<ReleaseOutcome>): void;
+  released(hold: Hold, settled: Promise<ReleaseOutcome>, endedAt: number): void;
   /** The object that the application has of the hold. */
   handleOf(hold: Hold): Hold;
 }

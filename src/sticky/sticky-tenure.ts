@@ -226,7 +226,7 @@ export class StickyTenure {
     const { session } = this.#state.node;
     const silentMs = this.#options.clock.now() - session.connection.heardAt;
     const isHeard = session.isConnected && session.isAlive() && silentMs < session.timeoutMs / 4;
-    return isHeard && session.hasTimeToGrant && this.#isChecked(this.#state.node);
+    return isHeard && !session.needsProof() && this.#isChecked(this.#state.node);
   }
 
   /** False after a reconnect, because the events that the old connection has missed arrive later, in no order. */

@@ -25,7 +25,7 @@ describe('a session that another connection has moved to another server', functi
     const hold = await new InterProcessMutex(holder, path, options).acquire();
     const acquired = new InterProcessMutex(waiter, path, options).acquire({ timeoutMs: 2 * sessionTimeoutMs });
     // The proof of a waiter that may be next needs a new connection, which would move the session back.
-    await until('the waiter is proven', () => nodesOf(waiter.session).size === 1 && waiter.session.hasTimeToGrant);
+    await until('the waiter is proven', () => nodesOf(waiter.session).size === 1 && !waiter.session.needsProof());
     const connections = waiter.session.epoch;
     await attachElsewhere(waiter.session, other.port, sessionTimeoutMs);
     await hold.release();

@@ -106,7 +106,7 @@ export const recoveries: readonly Scenario[] = [
       const { gate, acquiring } = await waitingBehindHolder(run);
       const late = new Promise<void>((resolve) => {
         run.wire.once(answered('multi'), () => {
-          const proofIsOld = run.wait('the proof is old', () => !run.subject.session.hasTimeToGrant);
+          const proofIsOld = run.wait('the proof is old', () => run.subject.session.needsProof());
           resolve();
           return { delayUntil: proofIsOld.then(() => run.release(gate)) };
         });

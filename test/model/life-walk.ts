@@ -169,7 +169,7 @@ function owed({ requests }: World): { readonly owedSince: number | undefined } {
   return { owedSince: requests[0]?.sentAt };
 }
 
-/** As before each grant: see `hasTimeToGrant`. */
+/** As before each grant: see `needsProof`. */
 function mayHold({ life, now }: World): boolean {
   return beforeGrant(life, life.proof, now) === 'nothing';
 }

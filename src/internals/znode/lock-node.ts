@@ -23,6 +23,7 @@ import { reached } from '../../support/reached.js';
  */
 export class LockNode implements Watched {
   readonly session: Session;
+  readonly #siblings: SessionNodes;
   readonly #place: NodePlace;
   /** The uuid for the znode's name; '' once the name is known, because the name contains it. */
   #uuid: string;
@@ -36,6 +37,7 @@ export class LockNode implements Watched {
 
   constructor(session: Session, place: NodePlace) {
     this.session = session;
+    this.#siblings = session.companions.of(SessionNodes);
     const uuid = place.tools.chance.uuid();
     this.#uuid = place.hasMarkedUuid ? stickyUuid(uuid) : uuid;
     this.#place = place;
@@ -209,10 +211,6 @@ export class LockNode implements Watched {
       isOfOther: (path) => this.#siblings.has(path),
       tools,
     };
-  }
-
-  get #siblings(): SessionNodes {
-    return this.session.companions.of(SessionNodes);
   }
 
   /**

@@ -80,7 +80,7 @@ export class LockReporter implements HoldReport, QueuedListener {
         ? ({ type: 'timed-out', error } as const)
         : ({ type: signal?.aborted ? 'aborted' : 'failed', error } as const);
     const { path, kind } = this.#lock;
-    const waitedMs = this.#now - deadline.startedAt;
+    const waitedMs = this.#lock.host.clock.now() - deadline.startedAt;
     traceFailure(deadline, failure.type, waitedMs, error);
     if (this.#client.hearsLocks) this.#client.lock(lockEvent({ ...failure, path, kind, waitedMs }));
   }
@@ -120,9 +120,9 @@ export class LockReporter implements HoldReport, QueuedListener {
     if (this.#client.hearsLocks) this.#client.lock(lockEvent({ type, ...this.#about(hold), heldMs, error }));
   }
 
-  released(hold: Hold, settled: Promise<ReleaseOutcome>): void {
+  released(hold: Hold, settled: Promise<ReleaseOutcome>, endedAt: number): void {
     if (!hold.loss) {
-      const heldMs = this.#heldMs(hold, this.#now);
+      const heldMs = this.#heldMs(hold, endedAt);
       traceHoldEnd(hold, 'released', heldMs);
       if (this.#events.isHeard('released')) this.#events.tell('released', { hold: this.handleOf(hold) });
       if (this.#client.hearsLocks) this.#client.lock(lockEvent({ type: 'released', ...this.#about(hold), heldMs }));
@@ -151,10 +151,6 @@ export class LockReporter implements HoldReport, QueuedListener {
 
   get #client(): ClientReport {
     return this.#lock.host.report;
-  }
-
-  get #now(): number {
-    return this.#lock.host.clock.now();
   }
 }
 

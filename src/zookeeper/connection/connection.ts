@@ -236,8 +236,8 @@ export class Connection {
         lastError: () => this.lastError,
       },
       {
-        heard: (zxid) => {
-          this.heardAt = this.answeredAt = clock.now();
+        heard: (zxid, answeredAt) => {
+          this.heardAt = this.answeredAt = answeredAt;
           this.#session.heard(zxid);
         },
         answered: (operation, sentAt, error) => {

@@ -253,7 +253,7 @@ export class Pipeline implements LinkUser {
     this.unknown =
       header.error === unimplemented ? new UnknownRequestError(this.link.server, name, 'does not know') : undefined;
     if (!this.unknown) this.#options.traits.answered(name, call.bytes);
-    this.#listener.heard(header.zxid);
+    this.#listener.heard(header.zxid, now);
     this.#answered(call, header, frame);
   }
 
@@ -371,7 +371,7 @@ export interface PipelineOptions {
 
 export interface PipelineListener {
   /** The server answered a request; `zxid` is its newest transaction, or 0 or -1 with an error. */
-  heard(zxid: bigint): void;
+  heard(zxid: bigint, answeredAt: number): void;
   /** `error` is 0, or ZooKeeper's error number. Called before the caller of the request is told. */
   answered(operation: Operation<unknown>, sentAt: number, error: number): void;
   pinged(sentAt: number): void;

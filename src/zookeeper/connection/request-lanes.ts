@@ -8,25 +8,28 @@ import type { Call } from '../wire/replies.js';
  */
 export class RequestLanes {
   readonly #lanes: Readonly<Record<Lane, Queue>> = { proof: new Queue(), release: new Queue(), usual: new Queue() };
+  #size = 0;
 
   get isEmpty(): boolean {
-    const { proof, release, usual } = this.#lanes;
-    return proof.isEmpty && release.isEmpty && usual.isEmpty;
+    return this.#size === 0;
   }
 
   add(call: Call): void {
     this.#lanes[laneOf(call.operation)].add(call);
+    this.#size += 1;
   }
 
   /** The request that `next` removes. */
   get first(): Call | undefined {
     const { proof, release, usual } = this.#lanes;
-    return proof.first ?? release.first ?? usual.first;
+    return this.#size === 0 ? undefined : (proof.first ?? release.first ?? usual.first);
   }
 
   next(): Call | undefined {
     const { proof, release, usual } = this.#lanes;
-    return proof.next() ?? release.next() ?? usual.next();
+    const call = proof.next() ?? release.next() ?? usual.next();
+    if (call) this.#size -= 1;
+    return call;
   }
 
   /** Removes all, in the order in which they would have been sent. */
@@ -56,10 +59,6 @@ const releases: ReadonlySet<string> = new Set(['delete', 'setData', 'multi', 'cl
 class Queue {
   #calls: Call[] = [];
   #at = 0;
-
-  get isEmpty(): boolean {
-    return this.#at === this.#calls.length;
-  }
 
   get first(): Call | undefined {
     return this.#calls[this.#at];

@@ -30,8 +30,8 @@ export class Admission {
 
   /** The connection has room again, or is a new one. */
   admitSome(): void {
-    let room = Math.ceil(this.#room() / requestsOfOne);
-    if (this.#waiting.size === 0 || room <= 0) return;
+    let room = this.#waiting.size === 0 ? 0 : Math.ceil(this.#room() / requestsOfOne);
+    if (room <= 0) return;
     for (const waiter of this.#waiting) {
       if (room-- <= 0) break;
       waiter.wake(undefined);

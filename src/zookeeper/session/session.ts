@@ -135,9 +135,11 @@ export class Session {
 
   /** Compares the deadline with the clock now, so a timer that never ran cannot make a dead session look alive. */
   isAlive(): boolean {
-    if (this.isEnded) return false;
+    const { life } = this.#shell;
+    if (isOver(life)) return false;
     const now = this.#clock.now();
-    if (now >= overdueAt(this.#shell.life)) this.#shell.feed({ is: 'looked' });
+    if (now < overdueAt(life)) return now < deadlineOf(life.proof);
+    this.#shell.feed({ is: 'looked' });
     return now < this.deadline;
   }
 
@@ -217,9 +219,9 @@ export class Session {
     void inNoContext(() => this.request(sync(path)).catch(ignore));
   }
 
-  /** True if a hold that began now would be proven again before its deadline. */
-  get hasTimeToGrant(): boolean {
-    return this.#beforeGrant === 'nothing';
+  /** False if a hold that began now would be proven again before its deadline. */
+  needsProof(): boolean {
+    return this.#beforeGrant !== 'nothing';
   }
 
   /** True if a grant needs that the session attaches anew first, because the session was quiet. */
@@ -327,7 +329,8 @@ export class Session {
   }
 
   get #beforeGrant(): ReturnType<typeof beforeGrant> {
-    return beforeGrant(this.#shell.life, this.#shell.life.proof, this.#clock.now());
+    const { life } = this.#shell;
+    return beforeGrant(life, life.proof, this.#clock.now());
   }
 }
 

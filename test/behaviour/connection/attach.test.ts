@@ -331,7 +331,7 @@ describe('a session that was quiet attaches anew', () => {
     const held = await second;
     await proxy.seen(answered('connect'));
     await proxy.seen(answered('multi'));
-    expect(client.session.hasTimeToGrant).to.equal(true);
+    expect(client.session.needsProof()).to.equal(false);
     await held.release();
     await (await third).release();
     expect(states).to.deep.equal([]);

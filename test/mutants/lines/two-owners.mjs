@@ -88,17 +88,17 @@ export const mutants = [
   },
   {
     name: 'a grant without proof that the session is alive',
-    file: 'src/internals/lock-internals.ts',
-    find: 'return !session.hasTimeToGrant;',
+    file: 'src/zookeeper/session/session.ts',
+    find: "return this.#beforeGrant !== 'nothing';",
     replace: 'return false;',
     tests: tests('behaviour/races', 'deleted while its session proves itself'),
   },
   {
     name: 'a grant whose znode is neither watched nor checked while the session proves itself',
     file: 'src/internals/lock-internals.ts',
-    find: "if (needsProof(session)) node.watch.plant();\n    while (!session.isEnded && needsProof(session)) {\n      if (!deadline.mayWait && !session.isConnected) return { is: 'taken' };\n      const { epoch } = session;\n      if (await session.whenConnected(deadline)) await session.prove(node).catch(unlessUnknown);",
+    find: "if (session.needsProof()) node.watch.plant();\n    while (!session.isEnded && session.needsProof()) {\n      if (!deadline.mayWait && !session.isConnected) return { is: 'taken' };\n      const { epoch } = session;\n      if (await session.whenConnected(deadline)) await session.prove(node).catch(unlessUnknown);",
     replace:
-      'while (!session.isEnded && needsProof(session)) {\n      const { epoch } = session;\n      if (await session.whenConnected(deadline)) await session.prove().catch(unlessUnknown);',
+      'while (!session.isEnded && session.needsProof()) {\n      const { epoch } = session;\n      if (await session.whenConnected(deadline)) await session.prove().catch(unlessUnknown);',
     tests: tests('behaviour/races', 'deleted while its session proves itself'),
   },
   {
@@ -500,8 +500,8 @@ export const mutants = [
   {
     name: 'isValid turns true again',
     file: 'src/zookeeper/session/session.ts',
-    find: "if (now >= overdueAt(this.#shell.life)) this.#shell.feed({ is: 'looked' });\n    return now",
-    replace: 'return now',
+    find: "    this.#shell.feed({ is: 'looked' });\n    return now < this",
+    replace: '    return now < this',
     tests: tests('behaviour/hold', 'never become valid again'),
   },
   {
