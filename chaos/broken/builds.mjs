@@ -5,7 +5,7 @@ export const builds = [
   {
     name: 'a grant without the session check',
     edits: [
-      edit('src/internals/lock-internals.ts', 'return !session.hasTimeToGrant;', 'return false;'),
+      edit('src/zookeeper/session/session.ts', "return this.#beforeGrant !== 'nothing';", 'return false;'),
       edit('src/internals/lock-internals.ts', 'if (!session.isAlive()) {', 'if (session.isAlive() === undefined) {'),
       edit('src/internals/lock-internals.ts', ' || !node.session.isAlive()', ''),
     ],

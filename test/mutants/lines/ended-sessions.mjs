@@ -181,8 +181,8 @@ export const mutants = [
   {
     name: 'a server whose every answer ends the connection is dialled without a pause',
     file: 'src/zookeeper/connection/connection.ts',
-    find: 'this.heardAt = this.answeredAt = clock.now();',
-    replace: 'this.heardAt = this.answeredAt = clock.now(); this.history.served();',
+    find: 'this.heardAt = this.answeredAt = answeredAt;',
+    replace: 'this.heardAt = this.answeredAt = answeredAt; this.history.served();',
     tests: tests('behaviour/connection/reconnect', 'ends the session by every answer'),
   },
   {
