@@ -54,6 +54,7 @@ export { ForeignDataError } from './weighted/foreign-data-error.js';
 export type { SaslAccount } from './zookeeper/wire/digest-md5.js';
 export { TlsError, type TlsProblem } from './zookeeper/network/tls-error.js';
 export { InvalidPathError } from './zookeeper/wire/invalid-path-error.js';
+export type { Emitter } from './support/events.js';
 export { LockError, type LockErrorCode } from './support/lock-error.js';
 export { ZooKeeperError } from './zookeeper/wire/zookeeper-error.js';
 export type { LockDecision, LockDriver } from './driver/lock-driver.js';

@@ -1,5 +1,6 @@
 import { throwIfAborted } from '../support/abort-signal.js';
 import { markCopy, refuseOtherCopy } from '../support/package-copy.js';
+import { Emitter } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
 import { expected, expectDuration, expectOptions } from '../support/validate.js';
 import { describeHosts } from '../zookeeper/wire/connect-string.js';
@@ -30,7 +31,7 @@ import { systemSurroundings, type Surroundings } from './surroundings.js';
  * client.on('state', (state) => console.log(state));
  * await client.close();
  */
-export class LockClient implements AsyncDisposable {
+export class LockClient extends Emitter<LockClientEvents> implements AsyncDisposable {
   readonly #source: SessionSource;
   readonly #report: ClientReport;
   readonly #sessions: SessionKeeper;
@@ -128,6 +129,7 @@ export class LockClient implements AsyncDisposable {
         "LockClient cannot be constructed: use `await LockClient.connect('host:2181', options)`, which resolves with a connected client, or LockClient.create",
       );
     const report = new ClientReport(servers, options, surroundings.clock);
+    super(report.events);
     servers.listener = {
       // Otherwise `connect` rejects with the error.
       failed: (message, error) => (servers.isKnown || options.isLazy) && report.warn(message, error),
@@ -172,35 +174,6 @@ export class LockClient implements AsyncDisposable {
       waiting: this.host.acquires,
       silence: this.#report.silence(session),
     });
-  }
-
-  /**
-   * Calls `listener` at every later event: at every change of `state`, at everything that happens in the `background`,
-   * or at every event of every `lock` of this client. The first change, to `connected`, has happened when `connect`
-   * resolves. An error that a listener throws becomes a process warning, and stops nothing.
-   *
-   * @throws TypeError for another event, or a listener that is not a function
-   * @example
-   * const isUp = (state: ConnectionState) => state === 'connected' || state === 'reconnected';
-   * client.on('state', (state) => metrics.gauge('zookeeper_up', isUp(state) ? 1 : 0));
-   * client.on('background', (event) => log.debug(event));
-   * client.on('lock', (event) => event.type === 'acquired' && metrics.observe('lock_wait_ms', event.waitedMs));
-   */
-  on<Name extends keyof LockClientEvents>(event: Name, listener: (value: LockClientEvents[Name]) => void): this {
-    this.#report.events.on(event, listener);
-    return this;
-  }
-
-  /** As `on`, but only for the next event. */
-  once<Name extends keyof LockClientEvents>(event: Name, listener: (value: LockClientEvents[Name]) => void): this {
-    this.#report.events.once(event, listener);
-    return this;
-  }
-
-  /** Removes a listener of `on` or `once`. If it was added several times, removes the latest. */
-  off<Name extends keyof LockClientEvents>(event: Name, listener: (value: LockClientEvents[Name]) => void): this {
-    this.#report.events.off(event, listener);
-    return this;
   }
 
   /**

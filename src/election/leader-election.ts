@@ -11,7 +11,7 @@ import type { RevocationListener } from '../mutex/report/lock-reporter.js';
 import { MutexAcquirer } from '../mutex/mutex-acquirer.js';
 import { isAbortedBy, untilReleased, withHold } from '../mutex/with-hold.js';
 import { abortHubs } from '../support/abort-signal.js';
-import { Events } from '../support/events.js';
+import { Emitter, Events } from '../support/events.js';
 import { abort } from '../support/no-context.js';
 import { showByJson } from '../support/shown.js';
 import { expectFunction, expectOptions, expectSignal, expectThis } from '../support/validate.js';
@@ -32,18 +32,17 @@ import { LeaderWatch } from './leader-watch.js';
  * Elects one leader among processes. It uses the znode format of Apache Curator's LeaderLatch or LeaderSelector, so Java
  * and Node.js processes can take part in one election. A leader is a process that holds a valid term: nothing is cached,
  * and a term is a {@link Hold} with a signal, a deadline, a fencing token and transactions. Candidates lead in the order
- * in which they came.
+ * in which they came. Its events are those of an {@link InterProcessMutex}: `acquired` is the begin of a term.
  *
  * @example
  * const election = new LeaderElection(client, '/leaders/billing', { id: 'host-7' });
  * await election.lead((term, stop) => serve(stop), { requeue: true, signal });
  */
-export class LeaderElection {
+export class LeaderElection extends Emitter<LockObjectEvents> {
   readonly #host: LockHost;
   readonly #path: string;
   readonly #election: CheckedElection;
   readonly #acquirer: MutexAcquirer;
-  readonly #events = new Events<LockObjectEvents>('queued', ...holdEvents);
 
   /**
    * Sends nothing.
@@ -55,6 +54,8 @@ export class LeaderElection {
    * const election = new LeaderElection(client, '/leaders/billing', { id: 'host-7', protocol: 'selector' });
    */
   constructor(client: LockClient, path: string, options: LeaderElectionOptions = {}) {
+    const events = new Events<LockObjectEvents>('queued', ...holdEvents);
+    super(events);
     const host = hostOf(client);
     const election = checkedElection(options);
     this.#host = host;
@@ -65,7 +66,7 @@ export class LeaderElection {
       role: 'election',
       options: mutex,
       data,
-      events: this.#events,
+      events,
     });
   }
 
@@ -199,30 +200,6 @@ export class LeaderElection {
   makeRevocable(listener: RevocationListener): void {
     expectFunction('listener', listener);
     this.#acquirer.makeRevocable(listener);
-  }
-
-  /**
-   * Calls `listener` at every event from now on, as {@link InterProcessMutex.on}: `acquired` is the begin of a term.
-   *
-   * @throws TypeError for an unknown event, or a listener that is not a function
-   * @example
-   * election.on('lost', ({ error }) => log.error(error));
-   */
-  on<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
-    this.#events.on(event, listener);
-    return this;
-  }
-
-  /** Like `on`, for the next event only. */
-  once<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
-    this.#events.once(event, listener);
-    return this;
-  }
-
-  /** Removes a listener that `on` or `once` added; of several equal listeners the latest. */
-  off<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
-    this.#events.off(event, listener);
-    return this;
   }
 
   /** Returns what `console.log` and `JSON.stringify` show: the path, the id, and the terms of this process. */

@@ -1,7 +1,7 @@
 import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import type { TimedOut } from '../client/report/timeout-text.js';
-import { Events } from '../support/events.js';
+import { Emitter, Events } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
 import { hostOf, type LockClient } from '../client/lock-client.js';
 import type { LockHost } from '../client/lock-host.js';
@@ -30,11 +30,10 @@ import { withHold } from './with-hold.js';
  * const mutex = new InterProcessMutex(client, '/locks/orders/42');
  * await mutex.withLock(async (hold) => ship(order, hold.fencingToken), { timeoutMs: 10_000 });
  */
-export class InterProcessMutex {
+export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
   readonly #host: LockHost;
   readonly #path: string;
   readonly #acquirer: MutexAcquirer;
-  readonly #events = new Events<InterProcessMutexEvents>('queued', ...holdEvents);
 
   /**
    * Sends nothing.
@@ -49,6 +48,8 @@ export class InterProcessMutex {
   /** @internal */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the pair public
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions, pair: ReadWriteRole);
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}, pair?: ReadWriteRole) {
+    const events = new Events<InterProcessMutexEvents>('queued', ...holdEvents);
+    super(events);
     const host = hostOf(client);
     const checked = checkedMutexOptions(options, { isOwnDriver: pair !== undefined });
     this.#host = host;
@@ -57,7 +58,7 @@ export class InterProcessMutex {
       role: pair?.role ?? 'mutex',
       options: checked,
       data: pair?.data ?? DefaultData.of(host),
-      events: this.#events,
+      events,
     });
   }
 
@@ -246,40 +247,6 @@ export class InterProcessMutex {
   }
 
   /**
-   * Calls `listener` at every event from now on, outside of every lock context: a lock that it acquires is its own. An
-   * error or a rejection of a listener is reported as a process warning, and stops nothing.
-   *
-   * @throws TypeError for an unknown event, or a listener that is not a function
-   * @example
-   * mutex.on('queued', ({ position, path }) => log.info(`${path} waits behind ${position}`));
-   */
-  on<Name extends keyof InterProcessMutexEvents>(
-    event: Name,
-    listener: (value: InterProcessMutexEvents[Name]) => void,
-  ): this {
-    this.#events.on(event, listener);
-    return this;
-  }
-
-  /** Like `on`, for the next event only. */
-  once<Name extends keyof InterProcessMutexEvents>(
-    event: Name,
-    listener: (value: InterProcessMutexEvents[Name]) => void,
-  ): this {
-    this.#events.once(event, listener);
-    return this;
-  }
-
-  /** Removes a listener that `on` or `once` added; of several equal listeners the latest. */
-  off<Name extends keyof InterProcessMutexEvents>(
-    event: Name,
-    listener: (value: InterProcessMutexEvents[Name]) => void,
-  ): this {
-    this.#events.off(event, listener);
-    return this;
-  }
-
-  /**
    * Returns what `console.log` and `JSON.stringify` show: the path, and this process's holds of the lock, at most ten,
    * with tokens as text.
    */
@@ -315,7 +282,7 @@ export interface ReadWriteRole {
   readonly data: Uint8Array | undefined;
 }
 
-/** The events of {@link InterProcessMutex.on}. */
+/** The events of an {@link InterProcessMutex}. */
 export type InterProcessMutexEvents = LockObjectEvents;
 
 const releaseAdvice =

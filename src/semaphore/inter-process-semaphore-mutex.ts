@@ -8,6 +8,7 @@ import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mu
 import type { AskOptions } from '../mutex/ask.js';
 import type { Hold } from '../mutex/hold.js';
 import type { LockObjectEvents } from '../mutex/report/hold-events.js';
+import { Emitter } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
 import { Leases } from './leases.js';
 
@@ -21,9 +22,7 @@ import { Leases } from './leases.js';
  * await lock.acquire();
  * conveyor.once('empty', () => void lock.release());
  */
-export class InterProcessSemaphoreMutex {
-  readonly #host: LockHost;
-  readonly #path: string;
+export class InterProcessSemaphoreMutex extends Emitter<LockObjectEvents> {
   readonly #leases: Leases;
 
   /**
@@ -43,19 +42,19 @@ export class InterProcessSemaphoreMutex {
       throw new TypeError(
         'Expected no options of InterProcessSemaphoreMutex, because it has one lease. For several leases use InterProcessSemaphore',
       );
-    this.#host = host;
-    this.#path = lockPath(path);
-    this.#leases = new Leases(host, this.#path, 'semaphore-mutex', { is: 'fixed', maxLeases: 1 });
+    const leases = new Leases(host, lockPath(path), 'semaphore-mutex', { is: 'fixed', maxLeases: 1 });
+    super(leases.events);
+    this.#leases = leases;
   }
 
   /** The lock's znode, as the application passed it. */
   get path(): string {
-    return this.#path;
+    return this.#leases.path;
   }
 
   /** @internal */
   get host(): LockHost {
-    return this.#host;
+    return this.#leases.host;
   }
 
   /**
@@ -148,30 +147,6 @@ export class InterProcessSemaphoreMutex {
    */
   async isLocked(options?: AskOptions): Promise<boolean> {
     return (await this.#leases.holders('isLocked', options)).length > 0;
-  }
-
-  /**
-   * Calls `listener` at every event of this object from now on; see {@link InterProcessMutex.on}.
-   *
-   * @throws TypeError for an unknown event, or a listener that is not a function
-   * @example
-   * lock.on('lost', ({ error }) => log.warn(error));
-   */
-  on<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
-    this.#leases.events.on(event, listener);
-    return this;
-  }
-
-  /** Like `on`, for the next event only. */
-  once<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
-    this.#leases.events.once(event, listener);
-    return this;
-  }
-
-  /** Removes a listener that `on` or `once` added; of several equal listeners the latest. */
-  off<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
-    this.#leases.events.off(event, listener);
-    return this;
   }
 
   /**

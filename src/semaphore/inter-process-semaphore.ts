@@ -4,6 +4,7 @@ import { lockPath, validatePath } from '../zookeeper/wire/path.js';
 import { expected, expectFunction, expectInteger, expectOptions } from '../support/validate.js';
 import type { Limit } from './lease-internals.js';
 import type { Participant } from '../internals/participants.js';
+import { Emitter } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import type { AskOptions } from '../mutex/ask.js';
@@ -25,10 +26,7 @@ import { Leases } from './leases.js';
  * await using lease = await semaphore.acquire({ timeoutMs: 5_000 });
  * await print(page, lease.signal);
  */
-export class InterProcessSemaphore {
-  readonly #host: LockHost;
-  readonly #path: string;
-  readonly #limit: Limit;
+export class InterProcessSemaphore extends Emitter<LockObjectEvents> {
   readonly #leases: Leases;
 
   /**
@@ -41,20 +39,19 @@ export class InterProcessSemaphore {
    * const semaphore = new InterProcessSemaphore(client, '/semaphores/printers', { sharedCount: '/config/printers' });
    */
   constructor(client: LockClient, path: string, options: InterProcessSemaphoreOptions) {
-    this.#host = hostOf(client);
-    this.#path = lockPath(path);
-    this.#limit = checkLimit(options);
-    this.#leases = new Leases(this.#host, this.#path, 'semaphore', this.#limit);
+    const leases = new Leases(hostOf(client), lockPath(path), 'semaphore', checkLimit(options));
+    super(leases.events);
+    this.#leases = leases;
   }
 
   /** The semaphore's znode, as the application passed it. */
   get path(): string {
-    return this.#path;
+    return this.#leases.path;
   }
 
   /** @internal */
   get host(): LockHost {
-    return this.#host;
+    return this.#leases.host;
   }
 
   /**
@@ -146,11 +143,11 @@ export class InterProcessSemaphore {
    */
   async acquireMany(quantity: number, options?: AcquireOptions): Promise<Hold[]> {
     expectInteger('quantity', quantity, { min: 1 });
-    if (this.#limit.is === 'fixed' && quantity > this.#limit.maxLeases) {
+    if (this.#leases.limit.is === 'fixed' && quantity > this.#leases.limit.maxLeases) {
       throw new RangeError(
         expected(
           'quantity',
-          `at most maxLeases, ${this.#limit.maxLeases}: the wait for more would never end`,
+          `at most maxLeases, ${this.#leases.limit.maxLeases}: the wait for more would never end`,
           quantity,
         ),
       );
@@ -190,35 +187,14 @@ export class InterProcessSemaphore {
   }
 
   /**
-   * Calls `listener` at every event of this object's leases from now on; see {@link InterProcessMutex.on}.
-   *
-   * @throws TypeError for an unknown event, or a listener that is not a function
-   * @example
-   * semaphore.on('queued', ({ position }) => log.info(`place ${position} in the queue`));
-   */
-  on<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
-    this.#leases.events.on(event, listener);
-    return this;
-  }
-
-  /** Like `on`, for the next event only. */
-  once<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
-    this.#leases.events.once(event, listener);
-    return this;
-  }
-
-  /** Removes a listener that `on` or `once` added; of several equal listeners the latest. */
-  off<Name extends keyof LockObjectEvents>(event: Name, listener: (value: LockObjectEvents[Name]) => void): this {
-    this.#leases.events.off(event, listener);
-    return this;
-  }
-
-  /**
    * Returns what `console.log` and `JSON.stringify` show: the path, the number of leases, and at most ten leases of
    * this object, with tokens as text.
    */
   toJSON(): object {
-    const limit = this.#limit.is === 'fixed' ? { maxLeases: this.#limit.maxLeases } : { sharedCount: this.#limit.path };
+    const limit =
+      this.#leases.limit.is === 'fixed'
+        ? { maxLeases: this.#leases.limit.maxLeases }
+        : { sharedCount: this.#leases.limit.path };
     return { ...limit, ...this.#leases.toJSON() };
   }
 

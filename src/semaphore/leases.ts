@@ -20,10 +20,10 @@ import { UsedLimits } from './used-limits.js';
 /** The leases of one semaphore object: acquired, and kept until they are released. */
 export class Leases {
   readonly events = new Events<LockObjectEvents>('queued', ...holdEvents);
-  readonly #host: LockHost;
-  readonly #path: string;
+  readonly host: LockHost;
+  readonly path: string;
   readonly #report: LockReporter;
-  readonly #limit: Limit;
+  readonly limit: Limit;
   readonly #limits: UsedLimits;
   readonly #internals: LeaseInternals;
   readonly #keeper: HoldKeeper;
@@ -31,9 +31,9 @@ export class Leases {
   readonly #holds = new Set<Hold>();
 
   constructor(host: LockHost, path: string, kind: LockKind, limit: Limit) {
-    this.#host = host;
-    this.#path = path;
-    this.#limit = limit;
+    this.host = host;
+    this.path = path;
+    this.limit = limit;
     this.#limits = host.companions.of(UsedLimits);
     const lock = { host, path, kind, lockName: 'lease-' };
     this.#report = new LockReporter(lock, this.events);
@@ -59,16 +59,16 @@ export class Leases {
 
   /** Acquires `quantity` leases. It rejects with LockTimeoutError also when a single try finds too few. */
   async acquire(quantity: number, options: AcquireOptions, what: LockMode = 'acquire'): Promise<Hold[]> {
-    this.#host.requireOpen(`the semaphore ${this.#path} cannot be acquired`);
-    this.#limits.enter(this.#path, this.#limit);
-    const deadline = acquireDeadline(this.#host, this.#path, options, () => this.#wanted(quantity));
+    this.host.requireOpen(`the semaphore ${this.path} cannot be acquired`);
+    this.#limits.enter(this.path, this.limit);
+    const deadline = acquireDeadline(this.host, this.path, options, () => this.#wanted(quantity));
     this.#report.begun(deadline, what);
     try {
       deadline.check();
       const grants = await this.#internals.acquire(quantity, deadline, dataOfOptions(options));
       if (grants === undefined) throw deadline.late();
       return grants.map((grant) => {
-        this.#limits.enter(this.#path, this.#limit);
+        this.#limits.enter(this.path, this.limit);
         const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
           context: undefined,
           isOfJob: what === 'withLock',
@@ -82,14 +82,14 @@ export class Leases {
       this.#report.failed(deadline, thrown, options.signal);
       throw thrown;
     } finally {
-      this.#limits.leave(this.#path);
+      this.#limits.leave(this.path);
       deadline.dispose();
     }
   }
 
   #wanted(wanted: number): WantedLeases | undefined {
     const { lastLimit: limit } = this.#internals;
-    const sharedCount = this.#limit.is === 'shared' ? this.#limit.path : undefined;
+    const sharedCount = this.limit.is === 'shared' ? this.limit.path : undefined;
     return limit === undefined ? undefined : { wanted, limit, sharedCount };
   }
 
@@ -107,7 +107,7 @@ export class Leases {
   /** Runs `job` while holding one lease. */
   async withLock<T>(job: (hold: Hold) => T | PromiseLike<T>, options: AcquireOptions): Promise<T> {
     const [hold] = await this.acquire(1, options, 'withLock');
-    return withHold(hold as Hold, this.#path, () => job(hold as Hold));
+    return withHold(hold as Hold, this.path, () => job(hold as Hold));
   }
 
   /** Releases the oldest lease of this object that no job of `withLock` runs with. */
@@ -117,26 +117,26 @@ export class Leases {
       ? oldest.release()
       : Promise.reject(
           new NotOwnedError(
-            this.#path,
-            `Not acquired: ${this.#path}: release() ends a hold that was acquired by this object and is not held by withLock, and there is no such hold. Prefer hold.release(), which names the hold`,
+            this.path,
+            `Not acquired: ${this.path}: release() ends a hold that was acquired by this object and is not held by withLock, and there is no such hold. Prefer hold.release(), which names the hold`,
           ),
         );
   }
 
   #forget(hold: Hold): void {
     this.#limits.lost.released(hold);
-    if (this.#holds.delete(hold)) this.#limits.leave(this.#path);
+    if (this.#holds.delete(hold)) this.#limits.leave(this.path);
   }
 
   participants(options?: AskOptions): Promise<Participant[]> {
-    const question = { call: 'participants', what: 'participants', path: this.#path } as const;
-    return ask(this.#host, question, options, (deadline) =>
-      readParticipants(this.#host, this.#internals.leasesPath, this.#internals.kind, deadline),
+    const question = { call: 'participants', what: 'participants', path: this.path } as const;
+    return ask(this.host, question, options, (deadline) =>
+      readParticipants(this.host, this.#internals.leasesPath, this.#internals.kind, deadline),
     );
   }
 
   holders(call: string, options?: AskOptions): Promise<Participant[]> {
-    return ask(this.#host, { call, what: 'holder', path: this.#path }, options, (deadline) =>
+    return ask(this.host, { call, what: 'holder', path: this.path }, options, (deadline) =>
       this.#internals.holders(deadline),
     );
   }
@@ -144,7 +144,7 @@ export class Leases {
   /** Returns what `toJSON` of the object shows. */
   toJSON(): object {
     return {
-      path: this.#path,
+      path: this.path,
       isAcquiredInThisProcess: this.isAnyValid,
       holds: this.holds.slice(0, mostShown).map((hold) => hold.toJSON()),
     };

@@ -62,6 +62,43 @@ export class Events<Kinds extends object> {
   }
 }
 
+/**
+ * An object with events. Its listeners are called outside of every lock context: a lock that one acquires is its own. An
+ * error or a rejection of a listener is reported as a process warning, and stops nothing.
+ */
+export class Emitter<Kinds extends object> {
+  readonly #events: Events<Kinds>;
+
+  /** @internal */
+  constructor(events: Events<Kinds>) {
+    this.#events = events;
+  }
+
+  /**
+   * Calls `listener` at every event from now on.
+   *
+   * @throws TypeError for an unknown event, or a listener that is not a function
+   * @example
+   * mutex.on('queued', ({ position, path }) => log.info(`${path} waits behind ${position}`));
+   */
+  on<Name extends keyof Kinds & string>(event: Name, listener: (value: Kinds[Name]) => void): this {
+    this.#events.on(event, listener);
+    return this;
+  }
+
+  /** Like `on`, for the next event only. */
+  once<Name extends keyof Kinds & string>(event: Name, listener: (value: Kinds[Name]) => void): this {
+    this.#events.once(event, listener);
+    return this;
+  }
+
+  /** Removes a listener that `on` or `once` added; of several equal listeners the latest. */
+  off<Name extends keyof Kinds & string>(event: Name, listener: (value: Kinds[Name]) => void): this {
+    this.#events.off(event, listener);
+    return this;
+  }
+}
+
 /** The path that an event is about, for a warning. */
 function subjectOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return '';

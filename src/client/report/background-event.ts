@@ -1,5 +1,5 @@
 /**
- * An action that a client takes by itself, for logs and metrics; see {@link LockClient.on}. Session ids are written as
+ * An action that a client takes by itself, for logs and metrics; see {@link LockClientEvents}. Session ids are written as
  * in the servers' logs. Paths include the chroot, as the servers know them. `JSON.stringify` shows an error by its name
  * and message.
  */

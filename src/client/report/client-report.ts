@@ -140,9 +140,17 @@ export class ClientReport {
   }
 }
 
-/** The events of {@link LockClient.on} and the values that they pass. */
+/**
+ * The events of a {@link LockClient}, and the values that they pass.
+ *
+ * @example
+ * const isUp = (state: ConnectionState) => state === 'connected' || state === 'reconnected';
+ * client.on('state', (state) => metrics.gauge('zookeeper_up', isUp(state) ? 1 : 0));
+ * client.on('background', (event) => log.debug(event));
+ * client.on('lock', (event) => event.type === 'acquired' && metrics.observe('lock_wait_ms', event.waitedMs));
+ */
 export interface LockClientEvents {
-  /** The new `state`. */
+  /** The new `state`. The first change, to `connected`, has happened when `connect` resolves. */
   state: ConnectionState;
   /** An action that the client took by itself. */
   background: BackgroundEvent;

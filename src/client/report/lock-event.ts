@@ -3,7 +3,7 @@ import type { LockLostError } from './lock-lost-error.js';
 import type { LockTimeoutError } from './lock-timeout-error.js';
 
 /**
- * An event of one of a client's locks, whichever object uses the lock, for logs and metrics; see {@link LockClient.on}.
+ * An event of one of a client's locks, whichever object uses the lock, for logs and metrics; see {@link LockClientEvents}.
  * `JSON.stringify` accepts it, and shows bigints as text.
  *
  * Each acquire ends in one of four ways: `acquired`, `timed-out`, `aborted` or `failed`. Each hold that was acquired
