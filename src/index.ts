@@ -74,6 +74,7 @@ export {
 } from './read-write/inter-process-read-write-lock.js';
 export { InterProcessSemaphore, type InterProcessSemaphoreOptions } from './semaphore/inter-process-semaphore.js';
 export { InterProcessSemaphoreMutex } from './semaphore/inter-process-semaphore-mutex.js';
+export type { LeaseLock } from './semaphore/lease-lock.js';
 export { InterProcessMultiLock } from './multi-lock/inter-process-multi-lock.js';
 export type { PartHold, PartOfMultiLock } from './multi-lock/part-of-multi-lock.js';
 export { MultiHold } from './multi-lock/multi-hold.js';

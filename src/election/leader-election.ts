@@ -1,6 +1,6 @@
 import { hostOf, type LockClient } from '../client/lock-client.js';
 import type { LockHost } from '../client/lock-host.js';
-import { lockDeadline } from '../internals/lock-deadline.js';
+import { everyChange } from '../internals/change-watch.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
 import type { AskOptions } from '../mutex/ask.js';
 import { ask } from '../mutex/ask.js';
@@ -11,6 +11,7 @@ import type { RevocationListener } from '../mutex/report/lock-reporter.js';
 import { MutexAcquirer } from '../mutex/mutex-acquirer.js';
 import { isAbortedBy, untilReleased, withHold } from '../mutex/with-hold.js';
 import { abortHubs } from '../support/abort-signal.js';
+import type { Deadline } from '../support/deadline.js';
 import { Emitter, Events } from '../support/events.js';
 import { abort } from '../support/no-context.js';
 import { showByJson } from '../support/shown.js';
@@ -213,27 +214,10 @@ export class LeaderElection extends Emitter<LockObjectEvents> {
   }
 
   async *#leaders(signal: AbortSignal | undefined): AsyncGenerator<Candidate | undefined, void, undefined> {
-    const deadline = lockDeadline(this.#host, this.#path, { signal });
-    // Throws for a signal that accepts no listener, which would otherwise look like one that has aborted.
-    if (!signal?.aborted && !this.#host.isClosing) deadline.check();
     const kind = new OrderedQueue(this.#election.driver, { path: this.#path, foreignNodes: 'reject' });
-    const watch = new LeaderWatch(this.#host, this.#path, kind, deadline);
-    // This closes the watch also while the body of the loop runs, which may take long.
-    deadline.onEnd(() => watch.close());
-    try {
-      let last: string | undefined = 'not read yet';
-      while (!deadline.isExpired) {
-        const leader = await watch.look();
-        if (leader?.path === last) continue;
-        last = leader?.path;
-        yield leader && candidate(leader, true);
-      }
-    } catch (error) {
-      if (!deadline.isExpired) throw error;
-    } finally {
-      watch.close();
-      deadline.dispose();
-    }
+    const open = (deadline: Deadline): LeaderWatch => new LeaderWatch(this.#host, this.#path, kind, deadline);
+    for await (const leader of everyChange(this.#host, this.#path, signal, open, (found) => found?.path))
+      yield leader && candidate(leader, true);
   }
 }
 

@@ -1,8 +1,10 @@
+import type { LockHost } from '../client/lock-host.js';
 import type { SessionKeeper } from '../client/session-keeper.js';
 import type { Clock } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { watchKindOf, type Watched } from '../zookeeper/session/watches.js';
+import { lockDeadline } from './lock-deadline.js';
 
 /** Reads znodes again and again, each time after one of the watches that the last reading planted has fired. */
 export class ChangeWatch {
@@ -97,6 +99,40 @@ export class ChangeWatch {
     this.#hasChanged = true;
     this.#wake();
   };
+}
+
+/**
+ * Yields what `look` of a watch finds, unless `key` says that it is as the last time. Ends when the signal aborts or the
+ * client is closed, and leaves no watch behind.
+ */
+export async function* everyChange<Found>(
+  host: LockHost,
+  path: string,
+  signal: AbortSignal | undefined,
+  open: (deadline: Deadline) => { look(): Promise<Found>; close(): void },
+  key: (found: Found) => string | undefined,
+): AsyncGenerator<Found, void, undefined> {
+  const deadline = lockDeadline(host, path, { signal });
+  // Throws for a signal that accepts no listener, which would otherwise look like one that has aborted.
+  if (!signal?.aborted && !host.isClosing) deadline.check();
+  const watch = open(deadline);
+  // This closes the watch also while the body of the loop runs, which may take long.
+  deadline.onEnd(() => watch.close());
+  try {
+    let last: string | undefined = 'not read yet';
+    while (!deadline.isExpired) {
+      const found = await watch.look();
+      const now = key(found);
+      if (now === last) continue;
+      last = now;
+      yield found;
+    }
+  } catch (error) {
+    if (!deadline.isExpired) throw error;
+  } finally {
+    watch.close();
+    deadline.dispose();
+  }
 }
 
 interface WatchHost {

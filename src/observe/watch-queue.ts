@@ -3,7 +3,8 @@ import type { LockHost } from '../client/lock-host.js';
 import { lockPath } from '../zookeeper/wire/path.js';
 import { expectOptions, expectSignal } from '../support/validate.js';
 import type { Participant } from '../internals/participants.js';
-import { lockDeadline } from '../internals/lock-deadline.js';
+import { everyChange } from '../internals/change-watch.js';
+import type { Deadline } from '../support/deadline.js';
 import { QueueWatch } from './queue-watch.js';
 
 /**
@@ -58,26 +59,10 @@ async function* queues(
   path: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LockQueue, void, undefined> {
-  const deadline = lockDeadline(host, path, { signal });
-  // Throws for a signal that accepts no listener, which would otherwise look like one that has aborted.
-  if (!signal?.aborted && !host.isClosing) deadline.check();
-  const watch = new QueueWatch(host, path, deadline);
-  // This closes the watch also while the body of the loop runs, which may take long.
-  deadline.onEnd(() => watch.close());
-  try {
-    let last: string | undefined;
-    while (!deadline.isExpired) {
-      const participants = await watch.look();
-      const shown = participants.map(({ path: znode, data }) => `${znode} ${data.toString('base64')}`).join('\n');
-      if (shown === last) continue;
-      last = shown;
-      const [holder, ...waiters] = participants;
-      yield { holder, waiters };
-    }
-  } catch (error) {
-    if (!deadline.isExpired) throw error;
-  } finally {
-    watch.close();
-    deadline.dispose();
-  }
+  const open = (deadline: Deadline): QueueWatch => new QueueWatch(host, path, deadline);
+  for await (const [holder, ...waiters] of everyChange(host, path, signal, open, keyOf)) yield { holder, waiters };
+}
+
+function keyOf(participants: readonly Participant[]): string {
+  return participants.map(({ path, data }) => `${path} ${data.toString('base64')}`).join('\n');
 }

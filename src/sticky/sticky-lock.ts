@@ -5,8 +5,9 @@ import type { LockNode } from '../internals/znode/lock-node.js';
 import type { LockInternals } from '../internals/lock-internals.js';
 import type { Deadline } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
-import { IdleLock } from './idle-lock.js';
-import { StickyTenure, type StickyTenureOptions } from './sticky-tenure.js';
+import type { UsedLock } from '../mutex/mutex-way.js';
+import { tryIdle } from './idle-lock.js';
+import { StickyTenure } from './sticky-tenure.js';
 
 /**
  * A lock that this process keeps until another client wants it. Callers of this process wait in memory, and one znode
@@ -16,13 +17,16 @@ import { StickyTenure, type StickyTenureOptions } from './sticky-tenure.js';
 export class StickyLock {
   readonly #host: LockHost;
   readonly #path: string;
-  readonly #options: StickyLockOptions;
+  readonly #idleMs: number;
+  readonly #shared: UsedLock;
   #tenure: StickyTenure | undefined;
 
-  constructor(host: LockHost, path: string, options: StickyLockOptions) {
+  /** @param shared is in use while a tenure lasts, even while no caller waits for the lock or holds it */
+  constructor(host: LockHost, path: string, idleMs: number, shared: UsedLock) {
     this.#host = host;
     this.#path = path;
-    this.#options = options;
+    this.#idleMs = idleMs;
+    this.#shared = shared;
   }
 
   /**
@@ -78,7 +82,8 @@ export class StickyLock {
     const giveUp = (node: LockNode): Promise<void> | undefined =>
       tenure ? tenure.release(node) : node.handOverOrDelete();
     const grantOf = (node: LockNode): Grant => new Grant(node, { giveUp: () => giveUp(node) });
-    const grant = await new IdleLock(this.#host, this.#path, asking.internals).tryAcquire(deadline, { grantOf });
+    const lock = { host: this.#host, path: this.#path, internals: asking.internals };
+    const grant = await tryIdle(lock, deadline, { grantOf });
     // Another caller of this process may have begun a tenure meanwhile. This grant is then not part of it.
     if (grant === undefined || this.#tenure !== undefined) return grant;
     const opened = this.#open(asking, deadline, nothing);
@@ -93,20 +98,14 @@ export class StickyLock {
   #open({ data }: StickyObject, deadline: Deadline, stopQueueing: () => void): StickyTenure {
     const ended = (): void => {
       if (this.#tenure === tenure) this.#tenure = undefined;
-      this.#options.leave();
+      this.#shared.leave();
     };
-    const tenure = new StickyTenure({ ...this.#options, data, deadline }, { ended, stopQueueing });
-    this.#options.use();
+    const options = { path: this.#path, data, deadline, idleMs: this.#idleMs, clock: this.#host.clock };
+    const tenure = new StickyTenure(options, { ended, stopQueueing });
+    this.#shared.use();
     this.#tenure = tenure;
     return tenure;
   }
-}
-
-export interface StickyLockOptions extends Omit<StickyTenureOptions, 'data' | 'deadline'> {
-  /** A tenure has begun. The lock is in use, even while no caller waits for it or holds it. */
-  use(): void;
-  /** The tenure has ended. */
-  leave(): void;
 }
 
 /** One of the objects that share a sticky lock. */

@@ -54,17 +54,12 @@ export class StickyTenure {
     this.#goOn();
     return () => {
       this.#waiters.delete(waiter);
-      if (this.#state.at === 'queueing' && this.#waiters.size === 0) this.#stopQueueing(this.#state.stop);
+      if (this.#state.at !== 'queueing' || this.#waiters.size > 0) return;
+      const { stop } = this.#state;
+      // Before the wait of the znode is stopped, so that no caller can join the tenure again.
+      this.#end();
+      stop();
     };
-  }
-
-  /**
-   * Ends the tenure because no local waiter is left. It ends before the wait of the znode is stopped, so that no caller
-   * can join it again.
-   */
-  #stopQueueing(stop: () => void): void {
-    this.#end();
-    stop();
   }
 
   /**

@@ -4,7 +4,7 @@ import { orderedQueue } from '../mutex/curator-way.js';
 import { addWay, type MutexQueue, type MutexWay, type QueuedLock, type UsedLock } from '../mutex/mutex-way.js';
 import { expectDuration, expectOptions } from '../support/validate.js';
 import { join } from '../zookeeper/wire/path.js';
-import { IdleLock } from './idle-lock.js';
+import { tryIdle } from './idle-lock.js';
 import { StickyLock } from './sticky-lock.js';
 
 /** The option of a mutex that keeps its lock. */
@@ -74,13 +74,7 @@ class StickyWay implements MutexWay {
   #keptOf({ host, path, shared }: QueuedLock): StickyLock {
     const known = kept.get(shared);
     if (known) return known;
-    const lock = new StickyLock(host, path, {
-      idleMs: this.#idleMs,
-      path,
-      clock: host.clock,
-      use: () => shared.use(),
-      leave: () => shared.leave(),
-    });
+    const lock = new StickyLock(host, path, this.#idleMs, shared);
     kept.set(shared, lock);
     return lock;
   }
@@ -95,6 +89,5 @@ addWay({
   acquireNames: [],
   wayOf: (options) => new StickyWay(options as StickyOptions),
   isWay: (way) => way instanceof StickyWay,
-  tryAcquire: ({ host, path, internals }, deadline, options) =>
-    new IdleLock(host, path, internals).tryAcquire(deadline, options),
+  tryAcquire: tryIdle,
 });

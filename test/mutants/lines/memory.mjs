@@ -33,7 +33,7 @@ export const mutants = [
   {
     name: 'a sticky lock is never forgotten after it was given up',
     file: 'src/sticky/sticky-lock.ts',
-    find: '      this.#options.leave();\n',
+    find: '      this.#shared.leave();\n',
     replace: '',
     tests: tests('behaviour/identity/forgotten', 'is empty after a sticky lock that is given up'),
   },

@@ -585,7 +585,7 @@ export const mutants = [
   {
     name: 'two objects keep two znodes of one sticky lock',
     file: 'src/sticky/sticky-lock.ts',
-    find: '    this.#options.use();\n',
+    find: '    this.#shared.use();\n',
     replace: '',
     tests: tests(
       'behaviour/identity/kinds',
