@@ -53,12 +53,11 @@ export type { KnownHolder, TimedOut, TimeoutReason } from './client/report/timeo
 export { ForeignDataError } from './weighted/foreign-data-error.js';
 export type { SaslAccount } from './zookeeper/wire/digest-md5.js';
 export { TlsError, type TlsProblem } from './zookeeper/network/tls-error.js';
-export { InvalidPathError } from './zookeeper/wire/invalid-path-error.js';
+export { InvalidPathError } from './zookeeper/wire/path.js';
 export type { Emitter } from './support/events.js';
 export { LockError, type LockErrorCode } from './support/lock-error.js';
 export { ZooKeeperError } from './zookeeper/wire/zookeeper-error.js';
 export type { LockDecision, LockDriver } from './driver/lock-driver.js';
-export type { WeightsOptions } from './weighted/weights-options.js';
 export { StandardDriver } from './driver/standard-driver.js';
 export type { Participant } from './internals/participants.js';
 export type { ReleaseOutcome } from './internals/grant.js';
@@ -67,7 +66,7 @@ export { InterProcessMutex, type InterProcessMutexEvents } from './mutex/inter-p
 export type { RevocationListener } from './mutex/report/lock-reporter.js';
 export type { InterProcessMutexOptions } from './mutex/mutex-options.js';
 export type { StickyMutexOptions, StickyOptions } from './sticky/sticky-way.js';
-export type { WeightedMutexOptions, WeightOption } from './weighted/weighted-way.js';
+export type { WeightedMutexOptions, WeightOption, WeightsOptions } from './weighted/weighted-way.js';
 export {
   InterProcessReadWriteLock,
   type InterProcessReadWriteLockOptions,
@@ -75,12 +74,10 @@ export {
 export { InterProcessSemaphore, type InterProcessSemaphoreOptions } from './semaphore/inter-process-semaphore.js';
 export { InterProcessSemaphoreMutex } from './semaphore/inter-process-semaphore-mutex.js';
 export type { LeaseLock } from './semaphore/lease-lock.js';
-export { InterProcessMultiLock } from './multi-lock/inter-process-multi-lock.js';
-export type { PartHold, PartOfMultiLock } from './multi-lock/part-of-multi-lock.js';
-export { MultiHold } from './multi-lock/multi-hold.js';
-export { LeaderElection, type ObserveOptions } from './election/leader-election.js';
+export { InterProcessMultiLock, type PartOfMultiLock } from './multi-lock/inter-process-multi-lock.js';
+export { MultiHold, type PartHold } from './multi-lock/multi-hold.js';
+export { LeaderElection, type Candidate, type ObserveOptions } from './election/leader-election.js';
 export type { CampaignOptions, LeaderElectionOptions, LeadOptions } from './election/election-options.js';
-export type { Candidate } from './election/candidate.js';
 export { forceRelease, revoke, type ForceReleaseOptions } from './revocation/revocation.js';
 export { watchQueue, type LockQueue, type WatchQueueOptions } from './observe/watch-queue.js';
 export type { AskOptions } from './mutex/ask.js';

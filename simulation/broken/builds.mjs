@@ -173,7 +173,7 @@ export const builds = [
   },
   {
     name: 'revocation: a request that comes during the hold is dropped',
-    edits: [edit('src/internals/grant.ts', ': this.#revocations.tell())', ': undefined)')],
+    edits: [edit('src/internals/grant.ts', ': this.#revoked())', ': undefined)')],
   },
   {
     name: 'move: a client never follows a new list of servers',

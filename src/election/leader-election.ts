@@ -2,8 +2,8 @@ import { hostOf, type LockClient } from '../client/lock-client.js';
 import type { LockHost } from '../client/lock-host.js';
 import { everyChange } from '../internals/change-watch.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
-import type { AskOptions } from '../mutex/ask.js';
-import { ask } from '../mutex/ask.js';
+import { type Participant, shownParticipant } from '../internals/participants.js';
+import { ask, type AskOptions } from '../mutex/ask.js';
 import type { Hold } from '../mutex/hold.js';
 import { holdEvents, type LockObjectEvents } from '../mutex/report/hold-events.js';
 import { currentContext, innermostContext, LockContext } from '../mutex/lock-context.js';
@@ -17,7 +17,6 @@ import { abort } from '../support/no-context.js';
 import { showByJson } from '../support/shown.js';
 import { expectFunction, expectOptions, expectSignal, expectThis } from '../support/validate.js';
 import { lockPath } from '../zookeeper/wire/path.js';
-import { candidate, type Candidate } from './candidate.js';
 import {
   checkCampaignOptions,
   checkedElection,
@@ -225,6 +224,18 @@ export class LeaderElection extends Emitter<LockObjectEvents> {
 export interface ObserveOptions {
   /** Ends the loop. The loop also ends when the client is closed. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** A participant of an election. The leader is the first, and the others follow in the order in which they came. */
+export interface Candidate extends Participant {
+  /** The id that it wrote into its znode, as text. `revoke` and `forceRelease` overwrite it: `__REVOKE__`, `__FORCE__`. */
+  readonly id: string;
+  /** True for the first of the queue, as the servers know it. Its process may have found its term lost already. */
+  readonly isLeader: boolean;
+}
+
+function candidate(participant: Participant, isLeader: boolean): Candidate {
+  return shownParticipant({ ...participant, id: participant.data.toString(), isLeader });
 }
 
 /** The signal of a job that leads: aborts when the term is lost, and when the caller's signal aborts. */

@@ -22,7 +22,7 @@ export class Grant implements Holding {
   #user: GrantUser | undefined;
   readonly #stops: readonly (() => void)[];
   readonly #losses = new Listeners<LockLostError>();
-  readonly #revocations = new Listeners<void>();
+  #revoked: () => void = () => undefined;
   #state: GrantState = { at: 'held' };
 
   constructor(
@@ -40,7 +40,7 @@ export class Grant implements Holding {
     node.watch.plantForHolder();
     this.#stops = [
       node.onGone(() => this.#znodeGone()),
-      node.watch.onMark((mark) => (mark === 'force' ? this.#lose('forced') : this.#revocations.tell())),
+      node.watch.onMark((mark) => (mark === 'force' ? this.#lose('forced') : this.#revoked())),
     ];
   }
 
@@ -79,9 +79,9 @@ export class Grant implements Holding {
     return this.#losses.add(listener);
   }
 
-  /** Calls `listener` each time that another process asks the holder to release. */
+  /** Calls `listener`, the only one, each time that another process asks the holder to release. */
   onRevoke(listener: () => void): void {
-    this.#revocations.add(listener);
+    this.#revoked = listener;
   }
 
   markLost(reason: LossReason): void {

@@ -3,6 +3,7 @@ import { accountText } from '../client/options/access-rights.js';
 import { RequestFailedError } from '../client/report/client-errors.js';
 import type { CheckedClientOptions } from '../client/options/client-options.js';
 import { TooLongError } from '../zookeeper/wire/frames.js';
+import { parentOf } from '../zookeeper/wire/path.js';
 import { neededServers, unknownRequestIn } from '../zookeeper/wire/unknown-request-error.js';
 import { ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 
@@ -59,7 +60,7 @@ export function refusalAdvice(options: CheckedClientOptions, error: ZooKeeperErr
 
 /** The permission that was missing, and the znode. */
 function rightsOf({ operation, path }: ZooKeeperError): { verb: string; path: string } {
-  const parent = path.slice(0, path.lastIndexOf('/')) || '/';
+  const parent = parentOf(path);
   if (operation.startsWith('create')) return { verb: 'create below', path: parent };
   if (operation === 'delete') return { verb: 'delete below', path: parent };
   return { verb: operation === 'setData' ? 'write' : 'read', path };

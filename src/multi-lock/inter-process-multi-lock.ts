@@ -6,8 +6,7 @@ import { LockHost } from '../client/lock-host.js';
 import { expected, expectFunction, expectMethod } from '../support/validate.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import { innermostContext, LockContext } from '../mutex/lock-context.js';
-import { MultiHold, releaseAll } from './multi-hold.js';
-import type { PartHold, PartOfMultiLock } from './part-of-multi-lock.js';
+import { MultiHold, releaseAll, type PartHold } from './multi-hold.js';
 import { untilReleased } from '../mutex/with-hold.js';
 import { reached } from '../support/reached.js';
 
@@ -183,6 +182,14 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     giveBack(holds);
     return undefined;
   }
+}
+
+/** A lock that can be part of an InterProcessMultiLock: a lock of this library, or one of your own. */
+export interface PartOfMultiLock<Part extends PartHold = PartHold> {
+  /** The place among the other locks, which are acquired in the order of their paths. */
+  readonly path: string;
+  /** Waits for the lock; rejects with LockTimeoutError after the timeout. */
+  acquire(options?: AcquireOptions): Promise<Part>;
 }
 
 /** How many holds `toJSON` shows. */

@@ -10,7 +10,6 @@ import { GuardedTransaction } from '../mutex/transaction/guarded-transaction.js'
 import { HoldLease } from '../mutex/hold-lease.js';
 import { Hold } from '../mutex/hold.js';
 import { settleWithin } from '../mutex/release-limit.js';
-import type { PartHold } from './part-of-multi-lock.js';
 
 /**
  * Several holds as one: valid while all of them are valid, lost when any is lost.
@@ -248,6 +247,16 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   get #ours(): Hold[] {
     return this.holds.filter((hold) => hold instanceof Hold);
   }
+}
+
+/** The part of a hold that an InterProcessMultiLock needs; a {@link Hold} has it. */
+export interface PartHold {
+  /** True while the lock is certainly still held; once false, it stays false. */
+  readonly isValid: boolean;
+  /** Aborts with a LockLostError when the lock is lost. */
+  readonly signal: AbortSignal;
+  /** Releases the hold. */
+  release(): Promise<ReleaseOutcome>;
 }
 
 type MultiHoldState =

@@ -1,4 +1,4 @@
-import { InvalidPathError } from '../zookeeper/wire/invalid-path-error.js';
+import { InvalidPathError } from '../zookeeper/wire/path.js';
 import { requestFailed } from '../internals/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
 import { exists, remove, setData, type Stat } from '../zookeeper/wire/operations.js';

@@ -11,11 +11,11 @@ import type { WantedLeases } from '../client/report/timeout-text.js';
 import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 import { Hold, type HoldKeeper } from '../mutex/hold.js';
+import { LostHolds } from '../mutex/lost-holds.js';
 import { holdEvents, type LockObjectEvents } from '../mutex/report/hold-events.js';
 import { LockReporter } from '../mutex/report/lock-reporter.js';
 import type { LockMode } from '../mutex/report/lock-tracing.js';
 import { withHold } from '../mutex/with-hold.js';
-import { UsedLimits } from './used-limits.js';
 
 /** The leases of one semaphore object: acquired, and kept until they are released. */
 export class Leases {
@@ -148,6 +148,34 @@ export class Leases {
       isAcquiredInThisProcess: this.isAnyValid,
       holds: this.holds.slice(0, mostShown).map((hold) => hold.toJSON()),
     };
+  }
+}
+
+/** The limits of one client's semaphores by path, each while a call waits for the semaphore or holds a lease. */
+class UsedLimits {
+  readonly lost = new LostHolds();
+  readonly #byPath = new Map<string, { readonly said: string; users: number }>();
+
+  /** @throws RangeError if another object of this client uses the path with another limit */
+  enter(path: string, limit: Limit): void {
+    const said = limit.is === 'fixed' ? `maxLeases: ${limit.maxLeases}` : `sharedCount: '${limit.path}'`;
+    const used = this.#byPath.get(path);
+    if (used === undefined) {
+      this.#byPath.set(path, { said, users: 1 });
+      return;
+    }
+    if (used.said !== said)
+      throw new RangeError(
+        `Expected the semaphore ${path} to have { ${used.said} }, as another object of this client uses it, got { ${said} }`,
+      );
+    used.users += 1;
+  }
+
+  leave(path: string): void {
+    const used = this.#byPath.get(path);
+    if (used === undefined) return;
+    used.users -= 1;
+    if (used.users === 0) this.#byPath.delete(path);
   }
 }
 

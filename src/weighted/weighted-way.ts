@@ -2,12 +2,11 @@ import { LockInternals } from '../internals/lock-internals.js';
 import type { MutexAcquireOptions } from '../mutex/acquire-options.js';
 import { internalsOptions, queueReaders } from '../mutex/curator-way.js';
 import { addWay, type MutexQueue, type MutexWay, type OtherOptions, type QueuedLock } from '../mutex/mutex-way.js';
-import { expected, expectInteger } from '../support/validate.js';
+import { expected, expectInteger, expectOptions } from '../support/validate.js';
 import { decodeClaim } from './claim.js';
 import { describeWeighted, WeightedKind } from './weighted-kind.js';
-import { heaviest, lightest, weightedChild, weightedMark } from './weighted-name.js';
+import { heaviest, lightest, mostOvertakes, weightedChild, weightedMark } from './weighted-name.js';
 import { WeightedQueue } from './weighted-queue.js';
-import { checkedWeights, type WeightsOptions } from './weights-options.js';
 
 /** The option of a mutex whose heavier waiters are granted first. */
 export interface WeightedMutexOptions {
@@ -19,6 +18,17 @@ export interface WeightedMutexOptions {
    * @default all waiters weigh the same
    */
   readonly weights?: WeightsOptions | undefined;
+}
+
+/** Options of a mutex with weights. */
+export interface WeightsOptions {
+  /**
+   * How many later waiters may be granted before a waiter of this mutex, for each step of weight between them: a whole
+   * number from 1 to 99. With 10, a waiter of weight 7 is overtaken at most 10 × (8 − 7) + 10 × (9 − 8) + 10 × (10 − 9)
+   * = 30 times. The number is part of the znodes' names, so clients need not agree on it.
+   * @default 10
+   */
+  readonly overtakesPerWeight?: number | undefined;
 }
 
 /** The option of an acquire of a mutex with weights. */
@@ -46,7 +56,9 @@ class WeightedWay implements MutexWay {
   readonly #overtakesPerWeight: number;
 
   constructor(options: WeightsOptions) {
-    this.#overtakesPerWeight = checkedWeights(options).overtakesPerWeight;
+    const { overtakesPerWeight = 10 } = expectOptions('weights', options, ['overtakesPerWeight']);
+    expectInteger('weights.overtakesPerWeight', overtakesPerWeight, { min: 1, max: mostOvertakes });
+    this.#overtakesPerWeight = overtakesPerWeight;
   }
 
   get text(): string {

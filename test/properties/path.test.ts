@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { InvalidPathError } from '../../src/zookeeper/wire/invalid-path-error.js';
-import { join, lockPath, parentsOf, validatePath } from '../../src/zookeeper/wire/path.js';
+import { InvalidPathError, join, lockPath, parentsOf, validatePath } from '../../src/zookeeper/wire/path.js';
 
 const isRefused = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff/]/; // eslint-disable-line no-control-regex
 const names = fc

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InvalidPathError } from '../../src/zookeeper/wire/invalid-path-error.ts';
+import { InvalidPathError } from '../../src/zookeeper/wire/path.ts';
 import { checkClientOptions, type LockClientOptions } from '../../src/client/options/client-options.ts';
 
 const check =

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describeHosts, parseConnectString } from '../../src/zookeeper/wire/connect-string.js';
-import { InvalidPathError } from '../../src/zookeeper/wire/invalid-path-error.js';
+import { InvalidPathError } from '../../src/zookeeper/wire/path.js';
 
 describe('a connect string', () => {
   const zk1 = { host: 'zk1', port: 2181 };

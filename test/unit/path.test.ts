@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { InvalidPathError } from '../../src/zookeeper/wire/invalid-path-error.js';
-import { join, lockPath, parentsOf, validatePath } from '../../src/zookeeper/wire/path.js';
+import { InvalidPathError, join, lockPath, parentsOf, validatePath } from '../../src/zookeeper/wire/path.js';
 
 describe('a path', () => {
   for (const path of ['/', '/a', '/locks/orders/42', '/a b', '/...', '/.a', '/a.', '/..a', '/a..', '/é/日本']) {

@@ -82,29 +82,23 @@ export interface CheckedAcl {
 /** Checks the option `acl` as soon as its entries are known: a list at once, the result of a function at each call. */
 export function checkedAcl(acl: AclProvider, auth: readonly Credential[], others: OtherIdentities = {}): CheckedAcl {
   const own: Identities = { auth, ...others };
-  const entriesOf = (given: Acl): readonly AclEntry[] => checkAcl('acl', given, own);
-  if (typeof acl !== 'function') {
-    const entries = checkAcl('acl', acl, own);
-    refuseLockout('acl', entries, own, neededBelowLock);
-    return {
-      entriesOf,
-      aclFor: () => entries,
-      aclForParents: () => entries,
-      requireWrite: (_path, what) => refuseWithoutWrite('acl', entries, own, what),
-      aclSchemes: new Set(entries.map(({ scheme }) => scheme)),
-    };
-  }
   const aclSchemes = new Set<string>();
-  const ask = (path: string): { option: string; entries: readonly AclEntry[] } => {
-    const valid = validatePath(path);
-    const option = `acl(${JSON.stringify(valid)})`;
-    const entries = checkAcl(option, askApplication(acl, valid), own);
+  const checked = (option: string, given: Acl): { option: string; entries: readonly AclEntry[] } => {
+    const entries = checkAcl(option, given, own);
     for (const { scheme } of entries) aclSchemes.add(scheme);
     return { option, entries };
   };
+  let ask: (path: string) => ReturnType<typeof checked>;
+  if (typeof acl === 'function')
+    ask = (path) => checked(`acl(${JSON.stringify(validatePath(path))})`, askApplication(acl, path));
+  else {
+    const ofAll = checked('acl', acl);
+    refuseLockout('acl', ofAll.entries, own, neededBelowLock);
+    ask = () => ofAll;
+  }
   return {
     aclSchemes,
-    entriesOf,
+    entriesOf: (given) => checkAcl('acl', given, own),
     aclFor: (path) => ask(path).entries,
     aclForParents: (path, lock) => {
       const { option, entries } = ask(path);

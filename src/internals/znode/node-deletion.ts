@@ -4,7 +4,6 @@ import { reached } from '../../support/reached.js';
 import type { Session } from '../../zookeeper/session/session.js';
 import { checkExists, multi, remove } from '../../zookeeper/wire/operations.js';
 import { isZooKeeperError } from '../../zookeeper/wire/zookeeper-error.js';
-import { sessionPause } from './session-pause.js';
 
 /**
  * Deletes the znode of the holder by a transaction that checks that the znode of `next` exists, because `next` has the
@@ -52,6 +51,21 @@ function pause({ session, path, lockPath, tools }: DeletedNode, tries: number, e
   report.warn(`A lock's znode under ${report.onServers(lockPath)} could not be deleted; trying again`, error);
   return sessionPause(session, clock, tries);
 }
+
+/** Waits before a request is made again that was refused `tries` times before. Resolves at once if the session ends. */
+export function sessionPause(session: Session, clock: Pick<Clock, 'after'>, tries: number): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      cancel();
+      stop();
+      resolve();
+    };
+    const cancel = clock.after(Math.min(slowestRetryMs, 100 * 2 ** Math.min(tries, 10)), finish);
+    const stop = session.onChange(() => session.isEnded && finish());
+  });
+}
+
+const slowestRetryMs = 5_000;
 
 /** A znode of this client that is to be deleted. */
 interface DeletedNode {

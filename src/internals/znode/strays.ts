@@ -6,7 +6,7 @@ import { absolute, checkServers, exists, getChildren, getEphemerals, remove } fr
 import { join } from '../../zookeeper/wire/path.js';
 import type { Session } from '../../zookeeper/session/session.js';
 import { isZooKeeperError, whenNoNode } from '../../zookeeper/wire/zookeeper-error.js';
-import { sessionPause } from './session-pause.js';
+import { sessionPause } from './node-deletion.js';
 import { reached } from '../../support/reached.js';
 
 /**

@@ -5,7 +5,6 @@ import { LockLostError } from '../../client/report/lock-lost-error.js';
 import { OutcomeUnknownError } from '../../internals/lock-errors.js';
 import { refusalAdvice } from '../../internals/refusal.js';
 import { expected } from '../../support/validate.js';
-import { InvalidPathError } from '../../zookeeper/wire/invalid-path-error.js';
 import { longestUsual } from '../../zookeeper/wire/unknown-request-error.js';
 import {
   checkExists,
@@ -17,7 +16,7 @@ import {
   type MultiAnswer,
   type Operation,
 } from '../../zookeeper/wire/operations.js';
-import { join, validatePath } from '../../zookeeper/wire/path.js';
+import { InvalidPathError, join, parentOf, validatePath } from '../../zookeeper/wire/path.js';
 import type { Session } from '../../zookeeper/session/session.js';
 import { Writer } from '../../zookeeper/wire/wire.js';
 import { ZooKeeperError } from '../../zookeeper/wire/zookeeper-error.js';
@@ -118,7 +117,8 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
    */
   check(path: string, options?: VersionOptions): GuardedTransaction<[...Results, undefined]> {
     const version = versionIn('check', options);
-    return this.#add('check', validatePath(path), checkVersion(validatePath(path), version));
+    const valid = validatePath(path);
+    return this.#add('check', valid, checkVersion(valid, version));
   }
 
   /**
@@ -255,28 +255,19 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
   }
 
   #refuseOwn(path: string, verb: string): void {
-    if (this.#guard.paths().includes(path))
-      throw new InvalidPathError(
-        path,
-        `it is the znode of the hold, which cannot be ${verb} in a transaction. To give the lock up, call hold.release()`,
-      );
+    const why = `it is the znode of the hold, which cannot be ${verb} in a transaction. To give the lock up, call hold.release()`;
+    if (this.#guard.paths().includes(path)) throw new InvalidPathError(path, why);
   }
 
   #refuseParticipant(path: string): void {
-    const parent = path.slice(0, path.lastIndexOf('/'));
-    if (this.#guard.queues().includes(parent))
-      throw new InvalidPathError(
-        path,
-        'the children of the lock’s own znode are its participants. Give the data a znode elsewhere',
-      );
+    const why = 'the children of the lock’s own znode are its participants. Give the data a znode elsewhere';
+    if (this.#guard.queues().includes(parentOf(path))) throw new InvalidPathError(path, why);
   }
 
   #refuseClaim(path: string): void {
-    if (this.#guard.claims().includes(path))
-      throw new InvalidPathError(
-        path,
-        'its data name the holder of the lock, because of the option `weights`. With other data, no client could acquire the lock. Give the data a znode elsewhere',
-      );
+    const why =
+      'its data name the holder of the lock, because of the option `weights`. With other data, no client could acquire the lock. Give the data a znode elsewhere';
+    if (this.#guard.claims().includes(path)) throw new InvalidPathError(path, why);
   }
 }
 
@@ -303,7 +294,7 @@ export interface TransactionGuard {
 
 /** The znodes of a lock whose children are participants: its own and, of a semaphore, the two below it. */
 export function queuesOf(lock: string, holder: string): string[] {
-  return holder.slice(0, holder.lastIndexOf('/')) === lock ? [lock] : [lock, join(lock, 'leases'), join(lock, 'locks')];
+  return parentOf(holder) === lock ? [lock] : [lock, join(lock, 'leases'), join(lock, 'locks')];
 }
 
 /** The result of {@link GuardedTransaction.setData}. */

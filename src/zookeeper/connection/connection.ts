@@ -230,7 +230,7 @@ export class Connection {
         random,
         chroot: servers.chroot,
         traits: this.#traits,
-        timeoutMs: () => this.timeoutMs,
+        timeoutMs: () => this.#session.timeoutMs,
         nextXid: () => this.#session.nextXid(),
         dialAgain: (first, to) => this.#dialler.again(first, to),
         lastError: () => this.lastError,

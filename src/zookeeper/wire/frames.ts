@@ -52,15 +52,16 @@ export class FrameSplitter {
     this.#chunks = [];
     this.#length = 0;
     let at = 0;
-    while (bytes.length - at >= (wanted = this.#frameLength(bytes, at))) {
+    while (bytes.length - at >= wanted) {
       const frame = bytes.subarray(at, (at += wanted));
       if (isCutOff(frame)) {
         this.#toSkip = 4 + frame.readInt32BE(0) - wanted;
         at += this.#skip(bytes.length - at);
       }
       yield frame;
+      if (at === bytes.length) return;
+      wanted = this.#frameLength(bytes, at);
     }
-    if (at === bytes.length) return;
     bytes = bytes.subarray(at);
     this.#chunks = [bytes];
     this.#length = bytes.length;

@@ -146,15 +146,8 @@ export function remove(path: string, version = anyVersion): Operation<void> {
  * the connection.
  */
 export function getEphemerals(): Operation<string[]> {
-  return absolute(
-    operation(
-      'getEphemerals',
-      'read',
-      '/',
-      (to) => to.path('/'),
-      (from) => from.texts(),
-    ),
-  );
+  const write = (to: Writer): Writer => to.path('/');
+  return absolute(operation('getEphemerals', 'read', '/', write, (from) => from.texts()));
 }
 
 /** With `watch`, it also reports the creation of the znode. No other request does. */
@@ -167,23 +160,11 @@ export function setData(path: string, data: Uint8Array, version = anyVersion): O
 }
 
 export function getData(path: string, watch: boolean): Operation<{ data: Buffer; stat: Stat }> {
-  return operation(
-    'getData',
-    'read',
-    path,
-    (to) => to.path(path).flag(watch),
-    (from) => ({ data: from.bytes(), stat: readStat(from) }),
-  );
+  return operation('getData', 'read', path, (to) => to.path(path).flag(watch), readData);
 }
 
 export function getChildren(path: string, watch = false): Operation<string[]> {
-  return operation(
-    'getChildren2',
-    'read',
-    path,
-    (to) => to.path(path).flag(watch),
-    (from) => readChildren(from).names,
-  );
+  return operation('getChildren2', 'read', path, (to) => to.path(path).flag(watch), readNames);
 }
 
 /** As `getChildren`, with the transaction that created or deleted a child last. */
@@ -198,13 +179,7 @@ export function getSequence(path: string): Operation<{ names: string[]; next: nu
 
 /** Lets the server catch up with its leader before it answers the next requests on this connection. */
 export function sync(path: string): Operation<string> {
-  return operation(
-    'sync',
-    'sync',
-    path,
-    (to) => to.path(path),
-    (from) => from.path(),
-  );
+  return operation('sync', 'sync', path, (to) => to.path(path), readPath);
 }
 
 /** A part of a transaction. It fails with NO_NODE unless the znode exists. */
@@ -406,12 +381,20 @@ function readPath(from: Reader): string {
   return from.path();
 }
 
+function readData(from: Reader): { data: Buffer; stat: Stat } {
+  return { data: from.bytes(), stat: readStat(from) };
+}
+
 /** The path of a new znode is the asked one, with a number. Under any other path, a foreign znode would be deleted. */
 function readSequential(from: Reader, asked: string): string {
   const path = from.path();
   if (!path.startsWith(asked) || path.includes('/', asked.length))
     throw new RangeError(`The server created another znode than the one that was asked for, ${asked}`);
   return path;
+}
+
+function readNames(from: Reader): string[] {
+  return readChildren(from).names;
 }
 
 /** A list in which a count or a length was changed on its way must not hide a znode. */

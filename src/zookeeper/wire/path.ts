@@ -1,5 +1,5 @@
+import { LockError } from '../../support/lock-error.js';
 import { shown } from '../../support/validate.js';
-import { InvalidPathError } from './invalid-path-error.js';
 
 /**
  * Returns `path` if ZooKeeper accepts it: a string that starts with `/` and does not end with it (except the root `/`),
@@ -47,6 +47,11 @@ export function parentsOf(path: string): string[] {
   return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
 }
 
+/** The path of the znode right above `path`, which is not the root. */
+export function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/';
+}
+
 /**
  * The path of the child `name` of `base`. Neither is validated.
  *
@@ -56,6 +61,20 @@ export function parentsOf(path: string): string[] {
  */
 export function join(base: string, name: string): string {
   return base === '/' ? `/${name}` : `${base}/${name}`;
+}
+
+/** The path is invalid for ZooKeeper or for this library. */
+export class InvalidPathError extends LockError {
+  static {
+    this.prototype.name = 'InvalidPathError';
+  }
+
+  constructor(path: unknown, why: string) {
+    super(
+      'ERR_LOCK_INVALID_PATH',
+      `Invalid path ${shown(typeof path === 'string' ? path.slice(0, 200) : path)}: ${why}`,
+    );
+  }
 }
 
 /**

@@ -46,14 +46,14 @@ export const mutants = [
   },
   {
     name: 'an outage is reported as contention',
-    file: 'src/internals/timeout-error.ts',
+    file: 'src/internals/lock-deadline.ts',
     find: 'forMs >= longSilenceMs || ',
     replace: '',
     tests: tests('behaviour/timeouts', 'reports an outage of more than a second'),
   },
   {
     name: 'contention is reported as an outage',
-    file: 'src/internals/timeout-error.ts',
+    file: 'src/internals/lock-deadline.ts',
     find: 'forMs >= waitedMs * mostOfTheWait',
     replace: 'forMs >= 0',
     tests: tests('behaviour/timeouts', 'if a reply is missing only for a moment'),
@@ -74,7 +74,7 @@ export const mutants = [
   },
   {
     name: 'a lease of a running job hides a forgotten one',
-    file: 'src/internals/timeout-error.ts',
+    file: 'src/internals/lock-deadline.ts',
     find: 'own.find(({ isOfLiveJob }) => !isOfLiveJob)',
     replace: 'own.every(({ isOfLiveJob }) => !isOfLiveJob) ? own[0] : undefined',
     tests: tests('behaviour/timeouts', 'names one that no job has'),
@@ -102,7 +102,7 @@ export const mutants = [
   },
   {
     name: 'a timeout claims contention although nobody was read',
-    file: 'src/internals/timeout-error.ts',
+    file: 'src/internals/lock-deadline.ts',
     find: "holder !== undefined || progress === 'behind-others'",
     replace: 'true',
     tests: tests('behaviour/timeouts', 'before the answers about its place'),
@@ -130,7 +130,7 @@ export const mutants = [
   },
   {
     name: 'contention between jobs of one process reads as a forgotten release',
-    file: 'src/internals/timeout-error.ts',
+    file: 'src/internals/lock-deadline.ts',
     find: "forgotten ? 'held-by-this-process' : 'contention'",
     replace: "'held-by-this-process'",
     tests: tests('behaviour/timeouts', 'names another job of this process'),

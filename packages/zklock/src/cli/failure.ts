@@ -1,7 +1,7 @@
 import { AuthFailedError, ConnectionTimeoutError } from '../../../../src/client/report/client-errors.js';
 import { LockLostError } from '../../../../src/client/report/lock-lost-error.js';
 import { LockTimeoutError } from '../../../../src/client/report/lock-timeout-error.js';
-import { InvalidPathError } from '../../../../src/zookeeper/wire/invalid-path-error.js';
+import { InvalidPathError } from '../../../../src/zookeeper/wire/path.js';
 import { TlsError } from '../../../../src/zookeeper/network/tls-error.js';
 import { isZooKeeperError } from '../../../../src/zookeeper/wire/zookeeper-error.js';
 import { exitCodes } from './exit-code.js';
