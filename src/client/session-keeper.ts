@@ -88,7 +88,7 @@ export class SessionKeeper {
   ask<T>(question: Question<T, Session>, deadline: Deadline): Promise<T> {
     return deadline.limit(
       () => untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline)),
-      ignore,
+      () => {},
     );
   }
 
@@ -243,8 +243,4 @@ export class SessionKeeper {
  */
 function refusedDelayMs(refused: number, random: number): number {
   return Math.min(60_000, 1_000 * 2 ** Math.min(refused, 10)) * (0.5 + random / 2);
-}
-
-function ignore(): void {
-  // The answer arrived after the call had settled.
 }

@@ -14,9 +14,9 @@ export class ChangeWatch {
   #session: Session | undefined;
   /** The watches that the last reading planted. Keys without duplicates. */
   #planted = new Map<string, Planted>();
-  #stopListening: () => void = nothing;
+  #stopListening: () => void = () => {};
   #hasChanged = true;
-  #wake: () => void = nothing;
+  #wake: () => void = () => {};
 
   /** @param path the znode for which a server catches up before the first reading of a session */
   constructor(host: WatchHost, path: string, deadline: Deadline) {
@@ -40,7 +40,7 @@ export class ChangeWatch {
         this.#wake = () => wake(undefined);
         return () => {
           cancel();
-          this.#wake = nothing;
+          this.#wake = () => {};
         };
       });
     }
@@ -68,7 +68,7 @@ export class ChangeWatch {
 
   close(): void {
     this.#leave();
-    this.#wake = nothing;
+    this.#wake = () => {};
   }
 
   /**
@@ -85,7 +85,7 @@ export class ChangeWatch {
 
   #leave(): void {
     this.#stopListening();
-    this.#stopListening = nothing;
+    this.#stopListening = () => {};
     this.#unwatch([...this.#planted.values()]);
     this.#planted = new Map();
     this.#session = undefined;
@@ -145,8 +145,4 @@ const timeoutsBetweenReadings = 10;
 interface Planted {
   readonly path: string;
   readonly what: keyof Watched;
-}
-
-function nothing(): void {
-  // Nothing waits.
 }

@@ -3,7 +3,7 @@ import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import type { Deadline } from '../support/deadline.js';
 import { join } from '../zookeeper/wire/path.js';
 import type { Session } from '../zookeeper/session/session.js';
-import { isZooKeeperError, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
+import { isRetryable, isZooKeeperError, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { Grant } from './grant.js';
 import { nodesOf, type LockNode, type WakeReason } from './znode/lock-node.js';
 import { MisfitError } from './znode/own-creation.js';
@@ -207,7 +207,7 @@ export class LockInternals {
       if (!(await node.createAtPlaceOf(held.node, data, this.#host.options.aclFor))) return { is: 'over' };
     } catch (error) {
       if (error instanceof MisfitError) return { is: 'absent' };
-      if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
+      if (!isRetryable(error)) throw error;
       reached('downgrade: the answer was lost');
       if (!(await this.#queue.findAgain(node, deadline))) return { is: 'over' };
     }

@@ -3,7 +3,7 @@ import { SequenceOverflowError } from './lock-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { checkServers } from '../zookeeper/wire/operations.js';
-import { isZooKeeperError, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
+import { isRetryable, isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { isSequenceNearOverflow } from '../driver/names.js';
 import { LockNode, type NodePlace } from './znode/lock-node.js';
 import { MisfitError } from './znode/own-creation.js';
@@ -59,7 +59,7 @@ export class ZnodeQueue {
         const created = node.create(data, this.#host.options.aclFor);
         // A try that may not wait always needs the view, because the view shows whether the lock is free.
         const asked = this.#canSkipList && deadline.mayWait ? undefined : this.read(session);
-        asked?.catch(ignore);
+        asked?.catch(() => {}); // It is awaited below, and fails there.
         if (own) this.#settleBehind(created, own);
         own = undefined;
         gate?.letNextGo();
@@ -75,7 +75,7 @@ export class ZnodeQueue {
           return { is: 'created', view: before && !asked ? undefined : await (asked ?? this.read(session)) };
         } catch (error) {
           if (error instanceof MisfitError) return { is: 'contradicted' };
-          if (error instanceof ZooKeeperError && error.isRetryable) {
+          if (isRetryable(error)) {
             reached('create: the answer was lost');
             if (!(await this.findAgain(node, deadline))) return { is: 'not created' };
             this.#refuseOverflow(node);
@@ -125,7 +125,7 @@ export class ZnodeQueue {
       try {
         return await node.find();
       } catch (error) {
-        if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
+        if (!isRetryable(error)) throw error;
         if (!error.is('CONNECTION_LOSS')) await retries.pause(deadline, error);
       }
     }
@@ -141,7 +141,7 @@ export class ZnodeQueue {
     if (!(await session.whenConnected(deadline))) return undefined;
     if (behind === 'sync') session.catchUp(this.#path);
     const written = behind === 'write' ? session.request(checkServers()) : undefined;
-    written?.catch(ignore);
+    written?.catch(() => {}); // It is awaited below, and fails there.
     const view = await this.read(session);
     return written
       ? written.then(({ wasPostponed }) => (wasPostponed ? this.read(session) : view), unlessRetryable)
@@ -243,9 +243,5 @@ export type Joined =
 export type Behind = 'nothing' | 'sync' | 'write';
 
 function unlessRetryable(error: unknown): undefined {
-  if (!(error instanceof ZooKeeperError && error.isRetryable)) throw error;
-}
-
-function ignore(): void {
-  // The same error is thrown where the promise is awaited.
+  if (!isRetryable(error)) throw error;
 }

@@ -15,7 +15,7 @@ export class HoldLease {
   #endsAt: number;
   #renewAt: number;
   #isOver = false;
-  #cancelLook: CancelTimer = nothing;
+  #cancelLook: CancelTimer = () => {};
 
   /** The lease begins at once. */
   constructor(clock: Clock, { leaseMs, renewEveryMs }: LeaseTerms) {
@@ -116,8 +116,4 @@ export function checkRenewal(leaseMs: number, renewEveryMs: number | undefined):
   if (renewEveryMs !== undefined && renewEveryMs >= leaseMs) {
     throw new RangeError(expected('renewEveryMs', `less than \`leaseMs\`, which is ${leaseMs}`, renewEveryMs));
   }
-}
-
-function nothing(): void {
-  // No timer runs.
 }

@@ -86,7 +86,8 @@ export class StickyLock {
     const grant = await tryIdle(lock, deadline, { grantOf });
     // Another caller of this process may have begun a tenure meanwhile. This grant is then not part of it.
     if (grant === undefined || this.#tenure !== undefined) return grant;
-    const opened = this.#open(asking, deadline, nothing);
+    // The znode already has the lock, so nothing waits.
+    const opened = this.#open(asking, deadline, () => {});
     tenure = opened;
     return new Promise((resolve, reject) => {
       opened.join({ mayWait: false, served: resolve, failed: reject });
@@ -113,8 +114,4 @@ export interface StickyObject {
   readonly internals: LockInternals;
   /** Returns the data of its znode while the lock is used. */
   readonly data: () => Uint8Array;
-}
-
-function nothing(): void {
-  // The znode already has the lock, so nothing waits.
 }

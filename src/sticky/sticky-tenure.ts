@@ -21,7 +21,7 @@ export class StickyTenure {
   #contention: Contention = 'unknown';
   #idleSince: number | undefined;
   #stopTimer: CancelTimer | undefined;
-  #stopAsking: CancelTimer = nothing;
+  #stopAsking: CancelTimer = () => {};
   #grants = 0n;
   /** The connection on which the servers have last shown that the znode is there. */
   #checkedOn = -1;
@@ -235,7 +235,7 @@ export class StickyTenure {
     const { node } = this.#state;
     const { session } = node;
     const { epoch } = session;
-    const rest: Use = { by: 'rest', stop: nothing };
+    const rest: Use = { by: 'rest', stop: () => {} };
     this.#use = rest;
     const pause = (): void => {
       if (this.#use === rest)
@@ -249,7 +249,7 @@ export class StickyTenure {
   }
 
   #rest(): void {
-    const rest: Use = { by: 'rest', stop: nothing };
+    const rest: Use = { by: 'rest', stop: () => {} };
     this.#use = rest;
     this.#options.clock.afterPoll(() => {
       this.#leftUntilPoll = servedBetweenPolls;
@@ -377,7 +377,3 @@ const free: Use = { by: 'nobody' };
 const held: Use = { by: 'holder' };
 const servedBetweenPolls = 64;
 const idleBeforeFlagMs = 20;
-
-function nothing(): void {
-  // Nothing runs yet.
-}

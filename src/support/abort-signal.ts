@@ -70,7 +70,7 @@ class AbortHubs {
     const hub = this.#hubs.get(signal) ?? this.#open(signal);
     if (hub.end) {
       listener(hub.end.reason);
-      return nothing;
+      return () => {};
     }
     const remove = hub.listeners.add(listener);
     hub.count += 1;
@@ -105,8 +105,4 @@ interface Hub {
   end: { readonly reason: unknown } | undefined;
   stop: () => boolean;
   count: number;
-}
-
-function nothing(): void {
-  // There is no listener to remove.
 }

@@ -1,6 +1,6 @@
 import { checkExists, multi, setData } from '../zookeeper/wire/operations.js';
 import type { Session } from '../zookeeper/session/session.js';
-import { ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
+import { isRetryable } from '../zookeeper/wire/zookeeper-error.js';
 import type { Claimed, ParticipantName, QueueKind, QueueView, Standing } from '../internals/queue-view.js';
 import { encodeClaim } from './claim.js';
 import { lookAtWeighted, type WeightedLook } from './weighted-look.js';
@@ -119,7 +119,7 @@ class WeightedView implements QueueView {
       if (ofRoot?.is('BAD_VERSION')) return { is: 'late' };
       throw value.error;
     } catch (error) {
-      if (error instanceof ZooKeeperError && error.isRetryable) return { is: 'unknown' };
+      if (isRetryable(error)) return { is: 'unknown' };
       throw error;
     }
   }

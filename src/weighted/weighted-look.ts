@@ -95,7 +95,7 @@ class WeightedLooks extends OnceATick<WeightedLook> {
 async function look(session: Session, path: string): Promise<WeightedLook> {
   const read = session.request(getData(path, false));
   const listed = session.request(getChildren(path));
-  listed.catch(ignore);
+  listed.catch(() => {}); // It is awaited below, and fails there.
   try {
     const {
       value: { data, stat },
@@ -117,8 +117,4 @@ async function look(session: Session, path: string): Promise<WeightedLook> {
       });
     throw error;
   }
-}
-
-function ignore(): void {
-  // The same failure is reported where this promise is awaited.
 }

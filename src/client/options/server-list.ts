@@ -32,7 +32,7 @@ export class ServerList implements Servers {
   /** Why the last call gave no list. */
   failure: { readonly error: unknown } | undefined;
   /** Told of each trouble that the trouble before did not have, and of each change. */
-  listener: ServerListListener = { failed: ignore, changed: ignore };
+  listener: ServerListListener = { failed: () => {}, changed: () => {} };
 
   /** @throws TypeError for a bad connect string */
   constructor(given: unknown, clock: Clock) {
@@ -191,7 +191,3 @@ const limitMs = 10_000;
 const leastPauseMs = 1_000;
 const mostPauseMs = 60_000;
 const pausesInOutage = 8;
-
-function ignore(): void {
-  // Nobody listens yet.
-}

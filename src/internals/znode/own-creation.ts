@@ -59,7 +59,7 @@ export class MisfitError extends Error {}
 export async function findCreated(session: Session, parent: string, uuid: string): Promise<Found> {
   const written = session.request(checkServers());
   const listed = session.find(getChildren(parent));
-  listed.catch(ignore);
+  listed.catch(() => {}); // It is awaited below, and fails there.
   const { wasPostponed } = await written;
   const names = (wasPostponed ? await session.find(getChildren(parent)) : await listed) ?? [];
   const name = findProtected(names, uuid);
@@ -82,8 +82,4 @@ function readIn<T>(from: Reader, operation: Operation<T>): T | RangeError {
     if (error instanceof RangeError && !(error instanceof TooLongError)) return error;
     throw error;
   }
-}
-
-function ignore(): void {
-  // The promise is awaited below, and fails there.
 }

@@ -18,7 +18,7 @@ export class Handshake implements LinkUser {
   readonly #options: HandshakeOptions;
   readonly #listener: HandshakeListener;
   #state: State = { at: 'dialling' };
-  #cancelTime: CancelTimer = nothing;
+  #cancelTime: CancelTimer = () => {};
   /** The first message of SASL, if it was made before the ConnectRequest. */
   #prepared: { readonly sasl: SaslHandshake; readonly message: Buffer } | undefined;
   #auth: readonly Uint8Array[] = [];
@@ -329,7 +329,3 @@ const noChroot = Buffer.alloc(0);
 
 const closedInSaslText =
   'closed the connection during the authentication by SASL. ZooKeeper before 3.6 does so if the user name or the password of the option `sasl` is wrong';
-
-function nothing(): void {
-  // No time limit runs.
-}

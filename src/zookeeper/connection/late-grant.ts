@@ -32,8 +32,9 @@ export function closeLateGrant(link: ServerLink, askedFor: bigint, clock: Clock)
         end();
       }
     },
-    chunkEnded: ignore,
-    drained: ignore,
+    // The answer is one frame, and all that is written fits into a packet.
+    chunkEnded: () => {},
+    drained: () => {},
     ended: cancel,
   });
   // A process that has given up may exit meanwhile. What was written is sent all the same.
@@ -48,7 +49,3 @@ const longestMs = 2_000;
 
 /** A request with the number 1. */
 export const closeSessionFrame = new Writer().int(1).int(closeSession().opcode).frame();
-
-function ignore(): void {
-  // The answer is one frame, and all that is written fits into a packet.
-}

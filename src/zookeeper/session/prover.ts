@@ -57,7 +57,7 @@ export class Prover {
     this.#toCheck.clear();
     const holdings = this.#nextToCheck();
     if (holdings.length === 0)
-      return checks.length > 0 ? checks : [this.#options.request(checkServers()).then(nothing)];
+      return checks.length > 0 ? checks : [this.#options.request(checkServers()).then(() => undefined)];
     const ofHolds = this.#check(
       holdings.map((holding) => holding.path),
       (errors) => {
@@ -115,7 +115,3 @@ const mostChecks = 100;
 
 /** The server closes the connection of a request that is longer than its `jute.maxbuffer`, 1 MB. */
 const mostBytes = 500_000;
-
-function nothing(): void {
-  // Only the time of the answer counts.
-}

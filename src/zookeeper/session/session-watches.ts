@@ -53,7 +53,8 @@ export class SessionWatches {
   remove(path: string, what: keyof Watched, listener: WatchListener, options: { readonly forget: boolean }): void {
     const kind = watchKindOf(what);
     if (!this.#byKind[kind].delete(path, listener) || !options.forget || !this.#session.isConnected) return;
-    void inNoContext(() => this.#session.request(removeWatch(path, kind)).catch(ignore));
+    // After a failure, the server forgets the watch with the connection, or with the znode.
+    void inNoContext(() => this.#session.request(removeWatch(path, kind)).catch(() => {}));
   }
 
   /** True if a listener waits for the next event of the znode. Then the znode still exists, unchanged. */
@@ -83,8 +84,4 @@ interface WatchingSession {
   readonly isConnected: boolean;
   find<T>(operation: Operation<T>): Promise<T | undefined>;
   request<T>(operation: Operation<T>): Promise<Reply<T>>;
-}
-
-function ignore(): void {
-  // The server forgets the watch with the connection, or with the znode.
 }

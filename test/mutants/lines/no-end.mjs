@@ -207,7 +207,7 @@ export const mutants = [
   {
     name: 'a read request waits for a silent server',
     file: 'src/client/session-keeper.ts',
-    find: 'return deadline.limit(() => untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline)), ignore);',
+    find: 'return deadline.limit(() => untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline)), () => {});',
     replace: 'return untilAnswered<T, Session>(question, undefined, () => this.whenConnected(deadline));',
     tests: tests('behaviour/queries', 'while the server is silent'),
   },
