@@ -1,11 +1,12 @@
 // npm run suite -- mutants [part of a name | --changed [--since revision]]: breaks the most important lines of src, one at a
 // time. The tests that guard a line must fail. With --changed, only the lines of the rooms that have changed, and a sample.
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { bootstrap, root } from './bootstrap.mjs';
+import { close } from './mocha.mjs';
 import { choose } from './mutants/choose.mjs';
 import { Copy, temporaryFolder } from './mutants/copy.mjs';
 import { mutants as all } from '../test/mutants/list.mjs';
@@ -37,15 +38,7 @@ const temporary = temporaryFolder('mutants');
 
 process.exitCode = 1;
 const { killed, problems } = await judge();
-if (process.env.TEST_TOTALS) {
-  appendFileSync(
-    process.env.TEST_TOTALS,
-    `${JSON.stringify({ suite: 'mutants', passed: killed, failed: problems.length, skipped: 0, problems })}\n`,
-  );
-}
-for (const problem of problems) console.error(`\n${problem}`);
-console.log(`\n${killed} killed, ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`);
-process.exitCode = problems.length === 0 ? 0 : 1;
+process.exitCode = close([{ passed: killed, failed: problems.length, skipped: 0, problems }]);
 
 /**
  * The files that differ from the revision, or from where this branch left origin/main. On the main branch, or in a clone

@@ -34,3 +34,12 @@ export function outcomeOf(command, args, { onStart, ...options } = {}) {
     process.off('SIGINT', wait);
   });
 }
+
+/** Ends a process group with all of its children. */
+export function killGroup(group) {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // the process has just ended
+  }
+}

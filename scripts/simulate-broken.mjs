@@ -3,8 +3,8 @@
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { bootstrap } from './bootstrap.mjs';
-import { brokenCopy, temporaryFolder } from './mutants/copy.mjs';
-import { builds as all } from '../simulation/broken/builds.mjs';
+import { catchAll } from './mutants/copy.mjs';
+import { builds } from '../simulation/broken/builds.mjs';
 
 const mostSeeds = 1_000;
 
@@ -12,26 +12,13 @@ const { values, positionals } = parseArgs({
   options: { median: { type: 'string', default: '1' } },
   allowPositionals: true,
 });
-const [part = ''] = positionals;
-const builds = all.filter(({ name }) => name.includes(part));
 bootstrap();
-const temporary = temporaryFolder('simulate-broken');
+await catchAll(builds, positionals[0] ?? '', isCaught);
 
-let problems = builds.length === 0 ? 1 : 0;
-for (const build of builds) if (!isCaught(build)) problems += 1;
-console.log(`${builds.length} broken builds, ${problems} not caught`);
-process.exitCode = problems === 0 ? 0 : 1;
-
-function isCaught(build) {
-  const { name } = build;
-  const copy = brokenCopy(build, temporary);
-  if (copy === undefined) return false;
+function isCaught({ name }, cwd) {
   const simulation = ['--import=tsx', 'simulation/main.ts', '--stop-at', values.median, '--seeds', `1..${mostSeeds}`];
-  const { status, stdout, stderr } = spawnSync(process.execPath, simulation, {
-    cwd: copy.folder,
-    encoding: 'utf8',
-    maxBuffer: 2 ** 28,
-  });
+  const options = { cwd, encoding: 'utf8', maxBuffer: 2 ** 28 };
+  const { status, stdout, stderr } = spawnSync(process.execPath, simulation, options);
   const caught = [...stdout.matchAll(/^seed (\d+): (.*)$/gm)];
   const [first] = caught;
   if (status !== 1 || first === undefined) {

@@ -1,16 +1,16 @@
 // npm run spec [-- part of a name]: checks the specifications in spec/ with TLC. The right rules must hold in all states;
 // each wrong variant must be refuted, and each goal must be reached. `npm run spec -- traces` checks runs of the simulation.
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { register } from 'tsx/esm/api';
 import { builds } from '../spec/broken-builds.mjs';
 import { root } from './bootstrap.mjs';
+import { close } from './mocha.mjs';
 import { Copy, temporaryFolder } from './mutants/copy.mjs';
 import { passages } from './mutants/passage.mjs';
 import { outcomeOf } from './run.mjs';
-import { wordsOf } from './shards.mjs';
 
 register();
 const { fetched } = await import('../lab/servers/fetched.ts');
@@ -26,16 +26,13 @@ const [part = ''] = process.argv.slice(2);
 const temporary = temporaryFolder('spec');
 
 const checks = [...modules.flatMap(checksOf), ...traceChecks()].filter(({ name }) => name.includes(part));
-const sum = { suite: 'spec', passed: 0, failed: 0, skipped: 0, problems: [], lacks: [] };
+const sum = { passed: 0, failed: 0, skipped: 0, problems: [], lacks: [] };
 const jar = await installedChecker();
 if (checks.length === 0) fail(`No check has a name with "${part}"`);
 else if (jar === undefined) {
   sum.skipped = checks.length;
 } else for (const check of checks) await run(check);
-for (const lack of sum.lacks) console.log(`skipped: ${lack}`);
-if (process.env.TEST_TOTALS) appendFileSync(process.env.TEST_TOTALS, `${JSON.stringify(sum)}\n`);
-console.log(wordsOf(sum));
-process.exitCode = sum.failed === 0 ? 0 : 1;
+process.exitCode = close([sum]);
 
 /**
  * The variants and the goals are those that the module names, so that none is forgotten. A variant is tried at each size

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { bootstrap, root } from './bootstrap.mjs';
 import { linesOf } from './mocha.mjs';
-import { outcomeOf } from './run.mjs';
+import { killGroup, outcomeOf } from './run.mjs';
 import { couldRun, sumOf, wordsOf } from './shards.mjs';
 import { linesOfTable } from './table.mjs';
 
@@ -131,13 +131,5 @@ async function withLimit(name, minutes, startedAt, start) {
     clearTimeout(timer);
     running.delete(group);
     print('ended');
-  }
-}
-
-function killGroup(group) {
-  try {
-    process.kill(-group, 'SIGKILL');
-  } catch {
-    // the process has just ended
   }
 }

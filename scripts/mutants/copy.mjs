@@ -40,11 +40,24 @@ export class Copy {
   }
 }
 
+/** Tells how many of the broken builds with this part in their name are not caught. Sets the exit code. */
+export async function catchAll(all, part, isCaught) {
+  const builds = all.filter(({ name }) => name.includes(part));
+  const temporary = temporaryFolder('broken');
+  let problems = builds.length === 0 ? 1 : 0;
+  for (const build of builds) {
+    const copy = brokenCopy(build, temporary);
+    if (copy === undefined || !(await isCaught(build, copy.folder))) problems += 1;
+  }
+  console.log(`${builds.length} broken builds, ${problems} not caught`);
+  process.exitCode = problems === 0 ? 0 : 1;
+}
+
 /**
  * A copy with all edits of a build. Undefined, with the reason on the screen, if the code of an edit is not there exactly
  * once, or if the copy does not compile: it would break every run, which proves nothing.
  */
-export function brokenCopy({ name, edits }, parent) {
+function brokenCopy({ name, edits }, parent) {
   const stale = edits.filter(({ file, find }) => passages(readFileSync(join(root, file), 'utf8'), find).length !== 1);
   if (stale.length > 0) {
     console.log(`STALE: ${name}: ${stale.map(({ file }) => file).join(', ')}`);

@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { linesOf } from '../mocha.mjs';
+import { killGroup, outcomeOf } from '../run.mjs';
 import { bundle } from './bundle.mjs';
 
 const reporter = fileURLToPath(new URL('reporter.mjs', import.meta.url));
@@ -33,31 +34,27 @@ export async function runTests({ files, grep, bail = false }, { folder, temporar
     ...(grep ? ['--grep', grep] : []),
     ...bundled.tests,
   ];
-  const child = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...args], {
-    cwd: folder,
-    env: { ...process.env, MUTANT_RESULTS: results, TMPDIR: temporary },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
-  groups.add(child.pid);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  let group;
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-    killGroup(child.pid);
+    killGroup(group);
   }, limitMs);
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    // A child of the tests may keep the pipes open: after the tests have ended, it is killed.
-    child.once('exit', () => killGroup(child.pid));
-    child.once('close', (code) => {
-      clearTimeout(timer);
-      groups.delete(child.pid);
-      bundled.remove();
-      resolve({ ...readResults(results), code, isLate, output });
-    });
+  const { code, output } = await outcomeOf(process.execPath, ['node_modules/mocha/bin/mocha.js', ...args], {
+    cwd: folder,
+    env: { ...process.env, MUTANT_RESULTS: results, TMPDIR: temporary },
+    detached: true,
+    onStart: (child) => {
+      group = child.pid;
+      groups.add(group);
+      // A child of the tests may keep the pipes open: after the tests have ended, it is killed.
+      child.once('exit', () => killGroup(group));
+    },
   });
+  clearTimeout(timer);
+  groups.delete(group);
+  bundled.remove();
+  return { ...readResults(results), code, isLate, output };
 }
 
 /** Returns a value for mocha's --grep: tests whose full title contains one of these texts. */
@@ -66,20 +63,6 @@ export function anyOf(texts) {
 }
 
 function readResults(file) {
-  const lines = existsSync(file)
-    ? readFileSync(file, 'utf8')
-        .trim()
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line))
-    : [];
+  const lines = existsSync(file) ? linesOf(file) : [];
   return { passed: lines.filter((line) => 'passed' in line), failed: lines.filter((line) => 'failed' in line) };
-}
-
-function killGroup(group) {
-  try {
-    process.kill(-group, 'SIGKILL');
-  } catch {
-    // the process has ended
-  }
 }
