@@ -18,6 +18,7 @@ import { Revocations } from './rules/revocations.ts';
 import { Taken } from './rules/taken.ts';
 import { Tenures } from './rules/tenures.ts';
 import { Terms } from './rules/terms.ts';
+import { Woken } from './rules/woken.ts';
 
 /**
  * The checks from outside. It knows who was granted what, and what the servers have committed, and judges that at once.
@@ -37,6 +38,7 @@ export class Judge implements Bench {
   readonly taken: Taken;
   readonly tenures: Tenures;
   readonly calls: Calls;
+  readonly woken: Woken;
   readonly #leases = new Leases(this);
   readonly #calledAt = new WeakMap<Owner, number>();
   readonly #claims = new Map<string, Claim[]>();
@@ -54,6 +56,7 @@ export class Judge implements Bench {
     this.taken = new Taken(this, terms);
     this.tenures = new Tenures(this, terms.sessionTimeoutMs);
     this.calls = new Calls(this, locks, terms.sessionTimeoutMs);
+    this.woken = new Woken(this, this.losses, locks, terms.sessionTimeoutMs);
   }
 
   readonly tell = (check: string, text: string): void => {
@@ -77,6 +80,7 @@ export class Judge implements Bench {
     this.reEntry.granted(claim);
     this.taken.granted(claim);
     this.tenures.granted(claim);
+    this.woken.granted(claim);
     // The news of the end of a znode may arrive behind the grant.
     if (!claim.isTaken) this.#judgeGrant(claim);
     const claims = this.#claims.get(owner.lock.path);

@@ -6,6 +6,8 @@ export interface Plan {
   readonly sessionTimeoutMs: number;
   readonly leastDelayMs: number;
   readonly mostDelayMs: number;
+  /** The busy processes read their sockets only so often. A message takes `mostDelayMs` at most with this time. */
+  readonly turnMs?: number;
   /** True if the clients know the servers' tick. */
   readonly knowsTick: boolean;
   readonly processes: readonly ProcessPlan[];
@@ -18,6 +20,8 @@ export interface ProcessPlan {
   readonly clients: number;
   readonly clockRate: number;
   readonly clockOffsetMs: number;
+  /** True if it reads its sockets only once in `turnMs`. */
+  readonly isBusy?: boolean;
 }
 
 export type LockPlan = {

@@ -119,8 +119,9 @@ export class World implements Struck {
   restart(index: number): void {
     const plan = this.#plan.processes[index] as ProcessPlan;
     const number = (this.#restarts += 1);
-    const { clockRate: rate, clockOffsetMs: offsetMs } = plan;
+    const { clockRate: rate, clockOffsetMs: offsetMs, isBusy = false } = plan;
     const process = new VirtualProcess(`p${index}`, this.machine.time.agenda, { rate, offsetMs });
+    if (isBusy) process.turnMs = this.#plan.turnMs ?? 0;
     const random = new Random(this.#plan.seed * 64 + number, 1);
     this.processes[index] = process;
     this.#byProcess[index] = Array.from({ length: plan.clients }, (_, client) =>
@@ -142,6 +143,7 @@ export class World implements Struck {
         this.judge.tenures.created(path);
       }
       this.judge.calls.changed([...created, ...deleted]);
+      this.judge.woken.changed(created, deleted);
       this.herd.changed(created, deleted);
       this.#quiet.changed(created, deleted);
     });
@@ -217,11 +219,11 @@ export class World implements Struck {
     this.machine.time.add(successorAfterMs, phases.socket, succeed, { whose: process });
   }
 
-  #delays({ seed, leastDelayMs, mostDelayMs }: Plan): () => number {
+  #delays({ seed, leastDelayMs, mostDelayMs, turnMs = 0 }: Plan): () => number {
     const random = new Random(seed, 0);
     return () => {
       this.messages += 1;
-      return random.between(leastDelayMs, mostDelayMs);
+      return random.between(leastDelayMs, mostDelayMs - turnMs);
     };
   }
 }

@@ -7,6 +7,8 @@ import type { Agenda, Whose } from './agenda.ts';
 export class VirtualProcess implements Whose {
   readonly name: string;
   stalledUntil = 0;
+  /** It is so busy that it reads its sockets only at multiples of this, in milliseconds: in one chunk what came meanwhile. */
+  turnMs = 0;
   isDead = false;
   readonly #agenda: Agenda;
   readonly #rate: number;
@@ -38,6 +40,11 @@ export class VirtualProcess implements Whose {
   after(delayMs: number): number {
     // The last term outweighs the rounding of the division: no timer may fire early.
     return this.at + (this.#rate === 1 ? delayMs : delayMs / this.#rate + 1e-6);
+  }
+
+  /** When it reads what arrives at this virtual time. */
+  readsAt(at: number): number {
+    return this.turnMs === 0 ? at : Math.ceil(at / this.turnMs) * this.turnMs;
   }
 
   /** As if the process did not run from now on: its events happen later, in their order. */

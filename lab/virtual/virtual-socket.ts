@@ -72,7 +72,8 @@ export class VirtualSocket extends Duplex {
     this.arrivals = new Lane({
       now: () => process.at,
       delayMs: () => network.delayMs(this.#serverPort, this.#place.address || (this.localAddress ?? '')),
-      at: (time, run) => network.time.addAt(time, phases.socket, run, { whose: process, resource: this.#resource }),
+      at: (time, run) =>
+        network.time.addAt(process.readsAt(time), phases.socket, run, { whose: process, resource: this.#resource }),
       arrived: () => this.#pushUnread(),
     });
   }

@@ -172,4 +172,10 @@ export const builds = [
       ),
     ],
   },
+  {
+    name: 'turn: the event of a watch is told before the answer that came with it in one chunk',
+    edits: [
+      edit('src/zookeeper/session/watch-znode.ts', '(event) => (early = event);', '(event) => listener.told(event);'),
+    ],
+  },
 ];

@@ -66,6 +66,14 @@ export class Losses {
     this.#forced.add(path);
   }
 
+  /** True if no fault is felt, of the client or of the servers, and messages are fast. */
+  isCalm(client: string): boolean {
+    const troubledUntil = this.#troubles.get(client)?.endsAt ?? -Infinity;
+    return (
+      this.#times.isFast && !this.#moved.has(client) && ![troubledUntil, this.#brokenAt].some((at) => this.#isFelt(at))
+    );
+  }
+
   /** Called after each event. */
   look(areServersWhole: boolean): void {
     if (!areServersWhole) this.#brokenAt = this.#bench.now();
@@ -80,9 +88,7 @@ export class Losses {
   /** The state of the client has changed. */
   changed(client: string, state: ConnectionState): void {
     if (state === 'reconnected') this.#moved.delete(client);
-    if (state !== 'suspended' || !this.#times.isFast) return;
-    const troubledUntil = this.#troubles.get(client)?.endsAt ?? -Infinity;
-    if (this.#moved.has(client) || this.#isFelt(troubledUntil) || this.#isFelt(this.#brokenAt)) return;
+    if (state !== 'suspended' || !this.isCalm(client)) return;
     this.#bench.tell('I11', `${client} is suspended although nothing required it`);
   }
 

@@ -43,6 +43,22 @@ describe('a virtual socket', () => {
     await pass(time, 10);
     expect(chunks).to.deep.equal(['one two three', 'four', 'five', 'end']);
   });
+
+  it('gives a busy process all that arrived since its last turn in one chunk', async () => {
+    const { network, client, peer } = await connected();
+    const { time } = network;
+    const chunks: string[] = [];
+    client.on('data', (chunk: Buffer) => chunks.push(`${String(chunk)} at ${time.now()}`));
+    time.here.turnMs = 50;
+    for (const [atMs, text] of [
+      [10, 'one '],
+      [40, 'two'],
+      [60, 'three'],
+    ] as const)
+      time.add(atMs, phases.timer, () => peer.write(text));
+    await pass(time, 200);
+    expect(chunks).to.deep.equal(['one two at 50', 'three at 100']);
+  });
 });
 
 /** Both ends of a connection. */

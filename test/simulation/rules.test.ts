@@ -16,6 +16,7 @@ import { Revocations } from '../../simulation/rules/revocations.ts';
 import { SentOnce } from '../../simulation/rules/sent-once.ts';
 import { Taken } from '../../simulation/rules/taken.ts';
 import { Terms } from '../../simulation/rules/terms.ts';
+import { Woken } from '../../simulation/rules/woken.ts';
 import { RecordWriter } from '../../lab/wire/record.ts';
 import { encode, type Item, type Request } from '../../lab/wire/request.ts';
 import { RuleBench, processAt, simClient, znode } from './support/rule-bench.ts';
@@ -435,6 +436,51 @@ describe('the judge of a simulation', () => {
     expect(bench.told).to.deep.equal([]);
     revocations.released(deaf);
     expect(bench.told).to.deep.equal(['revocation']);
+  });
+
+  describe('of waiters that are first', () => {
+    const [first, second] = [znode(1), znode(2)];
+    const terms = { sessionTimeoutMs: 4_000, mostDelayMs: 1 };
+    let losses: Losses;
+    let woken: Woken;
+    beforeEach(() => {
+      bench.time = 20_000;
+      losses = new Losses(bench, terms);
+      woken = new Woken(bench, losses, [{ path: '/locks/a', is: 'mutex' }], terms.sessionTimeoutMs);
+      for (const [index, path] of [first, second].entries()) {
+        bench.znodes.set(path, BigInt(index + 1));
+        woken.changed([path], []);
+      }
+    });
+    const grantAfter = (ms: number, its: object = {}): string[] => {
+      bench.znodes.delete(first);
+      woken.changed([], [first]);
+      bench.time += ms;
+      woken.granted({ ...bench.claim(2), calledAt: 0, ...its });
+      return bench.told;
+    };
+
+    it('tells one that is granted its lock more than half a timeout later', () => {
+      expect(grantAfter(2_401)).to.deep.equal(['I4']);
+    });
+
+    it('accepts one that is granted its lock soon, or that called or connected later', () => {
+      expect(grantAfter(2_400)).to.deep.equal([]);
+      expect(grantAfter(1_000, { calledAt: 21_000 })).to.deep.equal([]);
+      const client = simClient({ connectedAt: new Map([[2n, 22_000]]) });
+      expect(grantAfter(1_000, bench.claim(2, { client }))).to.deep.equal([]);
+    });
+
+    it('accepts one that a fault may have kept from the news', () => {
+      losses.hurt(['p0c0'], 10, 'delay');
+      expect(grantAfter(2_500)).to.deep.equal([]);
+    });
+
+    it('accepts one whose process did not run, and one behind another of its own process', () => {
+      const client = simClient({ process: processAt(0, { stalledUntil: 22_000 }) });
+      expect(grantAfter(2_500, bench.claim(2, { client }))).to.deep.equal([]);
+      expect(grantAfter(5_000, { path: znode(3) })).to.deep.equal([]);
+    });
   });
 
   describe('of losses', () => {
