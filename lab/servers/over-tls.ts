@@ -8,12 +8,13 @@ import { clientTls } from './tls-keys.ts';
 if (isOverTls) {
   const { connectIn } = LockClient;
   const tls = clientTls();
-  LockClient.connectIn = (surroundings, connectString, options) =>
+  LockClient.connectIn = (surroundings, connectString, options, isSlow) =>
     connectIn.call(
       LockClient,
       surroundings,
       connectString,
       surroundings.network === systemNetwork && namesNoTls(options) ? { tls, ...options } : options,
+      isSlow,
     );
 }
 
