@@ -13,7 +13,7 @@ if (isOverTls) {
       LockClient,
       surroundings,
       connectString,
-      surroundings.network === systemNetwork && namesNoTls(options) ? { tls, ...options } : options,
+      surroundings.network === systemNetwork && namesNoTls(options) ? { ...options, tls } : options,
       isSlow,
     );
 }
@@ -25,6 +25,6 @@ function namesNoTls(options: unknown): boolean {
     typeof options === 'object' &&
     options !== null &&
     Object.getPrototypeOf(options) === Object.prototype &&
-    !('tls' in options)
+    (options as { tls?: unknown }).tls === undefined
   );
 }
