@@ -9,6 +9,8 @@ export const nameOfServers = 'zookeeper.test';
 export class Resolver implements Disposable {
   /** The addresses of `nameOfServers`. */
   addresses: string[];
+  /** These join `addresses` when the next lookup has been answered. */
+  readonly later: string[] = [];
   /** The time of a lookup that does not hang, in milliseconds. */
   takesMs = 0;
   /** The lookups that have begun so far. */
@@ -80,8 +82,10 @@ export class Resolver implements Disposable {
       this.#running -= 1;
       this.#waiting.shift()?.();
       if (found === 'hangs') this.hanging.splice(this.hanging.indexOf(name), 1);
-      if (found !== undefined && found !== 'hangs') tell(null, found.map(toAddress));
-      else {
+      if (found !== undefined && found !== 'hangs') {
+        tell(null, found.map(toAddress));
+        this.addresses.push(...this.later.splice(0));
+      } else {
         const code = found === 'hangs' ? 'EAI_AGAIN' : 'ENOTFOUND';
         tell(Object.assign(new Error(`getaddrinfo ${code} ${name}`), { code, syscall: 'getaddrinfo' }), []);
       }

@@ -13,9 +13,9 @@ export function deal(files, weightOf, count) {
   return lists.map((list) => list.files.sort());
 }
 
-/** False if tests were skipped only because an old server lacks what they need, as `needs` of lab/skip-without.ts says. */
+/** False if tests were skipped only because a real server, or an old one, lacks what they need: `lab` and `needs` say so. */
 export function couldRun({ lacks = [] }) {
-  return lacks.length === 0 || !lacks.every((lack) => /^ZooKeeper \S+ lacks /.test(lack));
+  return lacks.length === 0 || !lacks.every((lack) => /^(ZooKeeper \S+ lacks|a real server imitates) /.test(lack));
 }
 
 /** Adds up results: those of test files, of processes or of suites. `lacks` says why tests were skipped. */

@@ -8,12 +8,13 @@ import { clientTls } from './tls-keys.ts';
 if (isOverTls) {
   const { connectIn } = LockClient;
   const tls = clientTls();
-  LockClient.connectIn = (surroundings, connectString, options) =>
+  LockClient.connectIn = (surroundings, connectString, options, isSlow) =>
     connectIn.call(
       LockClient,
       surroundings,
       connectString,
-      surroundings.network === systemNetwork && namesNoTls(options) ? { tls, ...options } : options,
+      surroundings.network === systemNetwork && namesNoTls(options) ? { ...options, tls } : options,
+      isSlow,
     );
 }
 
@@ -24,6 +25,6 @@ function namesNoTls(options: unknown): boolean {
     typeof options === 'object' &&
     options !== null &&
     Object.getPrototypeOf(options) === Object.prototype &&
-    !('tls' in options)
+    (options as { tls?: unknown }).tls === undefined
   );
 }

@@ -169,11 +169,13 @@ describe('a reconnect', () => {
     const paths = Array.from({ length: 15_000 }, (_, index) => `${parent}/${`${index}-`.padEnd(70, 'x')}`);
     const isThere = (path: string): boolean => /(00|50)-x+$/.test(path);
     const [there, deleted] = [paths.filter(isThere), paths.filter((path) => !isThere(path))];
-    using outside = await ConnectionProbe.connect([lab.server.port]);
+    // A probe sends no heartbeats, and so many watches take a while.
+    const options = { sessionTimeoutMs: 30_000 };
+    using outside = await ConnectionProbe.connect([lab.server.port], options);
     await outside.send(createPersistent(parent, openAcl));
     await outside.send(all(there, 'create'));
 
-    using probe = await ConnectionProbe.connect([lab.proxy.port]);
+    using probe = await ConnectionProbe.connect([lab.proxy.port], options);
     // The server reports at once what happened since the zxid of this reply.
     await probe.send(exists('/'));
     for (const path of paths) probe.watched.add(path);
