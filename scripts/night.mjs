@@ -26,6 +26,7 @@ const chosen = choose([
   }),
   step('spec', 60, npm('spec')),
   step('burst', 5, ['npm', 'test', '--', 'test/behaviour/field/burst.test.ts'], { BURST: '20000' }),
+  step('rush', 10, ['npm', 'test', '--', 'test/contract/processes/rush.test.ts'], { RUSH_MS: '240000' }),
   step('mutants', 120, suite('mutants')),
   step('embedded', 20, suite('embedded', '--sequences', '20000', '--seed', seed)),
   step('embedded-suite', 60, suite('embedded-suite')),
