@@ -1,6 +1,5 @@
 /** The points that no plan of the gate comes by, and why. Tests reach most of them one by one. */
 export const unreached: ReadonlyMap<string, string> = new Map([
-  ['predecessor deleted while the list was under way', 'the event and the list must arrive in one chunk'],
   [
     'create: the znode belongs to another session',
     'each znode has a name of its own, so only another program causes it',

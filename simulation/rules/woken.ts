@@ -37,7 +37,9 @@ export class Woken {
     const { hold, owner, path, calledAt, sessionId } = claim;
     const { client, call } = owner;
     const firstAt = this.#firstAt.get(path);
-    if (firstAt === undefined || hold.isReentrant || call.how === 'multi' || !this.#losses.isCalm(client.name)) return;
+    // The later grants of a sticky lock use the same znode.
+    if (firstAt === undefined || hold.isReentrant || hold.grantNumber > 0n || call.how === 'multi') return;
+    if (!this.#losses.isCalm(client.name)) return;
     const since = Math.max(firstAt, calledAt, client.connectedAt.get(sessionId) ?? 0, client.process.stalledUntil);
     const waitedMs = this.#bench.now() - since;
     if (waitedMs > this.#latestMs)
@@ -50,7 +52,7 @@ export class Woken {
 
 /** A queue whose first znode is granted the lock, and that every call joins with a znode of its own. */
 function isJudged({ is }: LockPlan): boolean {
-  return is === 'mutex' || is === 'read-write';
+  return is !== 'semaphore' && is !== 'semaphore-mutex' && is !== 'weighted';
 }
 
 function folderOf(path: string): string {
