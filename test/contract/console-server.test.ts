@@ -226,7 +226,7 @@ describe('the server of the web console', () => {
       }
       expect(performance.now() - startedAt).to.be.greaterThan(1_000);
       // Node.js begins a second wait if the last bytes left during the first one.
-      await sleep(2_500);
+      await sleep(4_000);
       tellGone('/the/last');
       let text = '';
       await until('the page gets the next change', () => (text += String(page.read())).includes('/the/last'));
