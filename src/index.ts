@@ -54,7 +54,7 @@ export { ForeignDataError } from './weighted/foreign-data-error.js';
 export type { SaslAccount } from './zookeeper/wire/digest-md5.js';
 export { TlsError, type TlsProblem } from './zookeeper/network/tls-error.js';
 export { InvalidPathError } from './zookeeper/wire/path.js';
-export type { Emitter } from './support/events.js';
+export { Emitter } from './support/events.js';
 export { LockError, type LockErrorCode } from './support/lock-error.js';
 export { ZooKeeperError } from './zookeeper/wire/zookeeper-error.js';
 export type { LockDecision, LockDriver } from './driver/lock-driver.js';
@@ -73,7 +73,7 @@ export {
 } from './read-write/inter-process-read-write-lock.js';
 export { InterProcessSemaphore, type InterProcessSemaphoreOptions } from './semaphore/inter-process-semaphore.js';
 export { InterProcessSemaphoreMutex } from './semaphore/inter-process-semaphore-mutex.js';
-export type { LeaseLock } from './semaphore/lease-lock.js';
+export { LeaseLock } from './semaphore/lease-lock.js';
 export { InterProcessMultiLock, type PartOfMultiLock } from './multi-lock/inter-process-multi-lock.js';
 export { MultiHold, type PartHold } from './multi-lock/multi-hold.js';
 export { LeaderElection, type Candidate, type ObserveOptions } from './election/leader-election.js';

@@ -10,7 +10,7 @@ import { expectFunction } from '../support/validate.js';
 import type { Leases } from './leases.js';
 
 /** The common part of {@link InterProcessSemaphore} and {@link InterProcessSemaphoreMutex}, which has one lease. */
-export class LeaseLock extends Emitter<LockObjectEvents> {
+export abstract class LeaseLock extends Emitter<LockObjectEvents> {
   /** @internal */
   readonly leases: Leases;
 

@@ -66,7 +66,7 @@ export class Events<Kinds extends object> {
  * An object with events. Its listeners are called outside of every lock context: a lock that one acquires is its own. An
  * error or a rejection of a listener is reported as a process warning, and stops nothing.
  */
-export class Emitter<Kinds extends object> {
+export abstract class Emitter<Kinds extends object> {
   readonly #events: Events<Kinds>;
 
   /** @internal */
