@@ -17,6 +17,8 @@ import { Leases } from './leases.js';
  * conveyor.once('empty', () => void lock.release());
  */
 export class InterProcessSemaphoreMutex extends LeaseLock {
+  readonly #leases: Leases;
+
   /**
    * Sends nothing.
    *
@@ -34,7 +36,9 @@ export class InterProcessSemaphoreMutex extends LeaseLock {
       throw new TypeError(
         'Expected no options of InterProcessSemaphoreMutex, because it has one lease. For several leases use InterProcessSemaphore',
       );
-    super(new Leases(host, lockPath(path), 'semaphore-mutex', { is: 'fixed', maxLeases: 1 }));
+    const leases = new Leases(host, lockPath(path), 'semaphore-mutex', { is: 'fixed', maxLeases: 1 });
+    super(leases);
+    this.#leases = leases;
   }
 
   /**
@@ -45,7 +49,7 @@ export class InterProcessSemaphoreMutex extends LeaseLock {
    * const holder = await lock.holder();
    */
   async holder(options?: AskOptions): Promise<Participant | undefined> {
-    const [holder] = await this.leases.holders('holder', options);
+    const [holder] = await this.#leases.holders('holder', options);
     return holder;
   }
 
@@ -58,7 +62,7 @@ export class InterProcessSemaphoreMutex extends LeaseLock {
    * if (await lock.isLocked()) console.log('busy');
    */
   async isLocked(options?: AskOptions): Promise<boolean> {
-    return (await this.leases.holders('isLocked', options)).length > 0;
+    return (await this.#leases.holders('isLocked', options)).length > 0;
   }
 
   static {

@@ -24,6 +24,8 @@ import { Leases } from './leases.js';
  * await print(page, lease.signal);
  */
 export class InterProcessSemaphore extends LeaseLock {
+  readonly #leases: Leases;
+
   /**
    * Sends nothing.
    *
@@ -34,7 +36,9 @@ export class InterProcessSemaphore extends LeaseLock {
    * const semaphore = new InterProcessSemaphore(client, '/semaphores/printers', { sharedCount: '/config/printers' });
    */
   constructor(client: LockClient, path: string, options: InterProcessSemaphoreOptions) {
-    super(new Leases(hostOf(client), lockPath(path), 'semaphore', checkLimit(options)));
+    const leases = new Leases(hostOf(client), lockPath(path), 'semaphore', checkLimit(options));
+    super(leases);
+    this.#leases = leases;
   }
 
   /**
@@ -52,12 +56,12 @@ export class InterProcessSemaphore extends LeaseLock {
    */
   async acquireMany(quantity: number, options?: AcquireOptions): Promise<Hold[]> {
     expectInteger('quantity', quantity, { min: 1 });
-    const { limit } = this.leases;
+    const { limit } = this.#leases;
     if (limit.is === 'fixed' && quantity > limit.maxLeases)
       throw new RangeError(
         expected('quantity', `at most maxLeases, ${limit.maxLeases}: the wait for more would never end`, quantity),
       );
-    return this.leases.acquire(quantity, checkAcquireOptions('acquireMany', options));
+    return this.#leases.acquire(quantity, checkAcquireOptions('acquireMany', options));
   }
 
   /**
@@ -71,7 +75,7 @@ export class InterProcessSemaphore extends LeaseLock {
    * const free = 3 - (await semaphore.holders()).length;
    */
   holders(options?: AskOptions): Promise<Participant[]> {
-    return this.leases.holders('holders', options);
+    return this.#leases.holders('holders', options);
   }
 
   /**
@@ -79,7 +83,7 @@ export class InterProcessSemaphore extends LeaseLock {
    * this object, with tokens as text.
    */
   override toJSON(): object {
-    const { limit } = this.leases;
+    const { limit } = this.#leases;
     const shown = limit.is === 'fixed' ? { maxLeases: limit.maxLeases } : { sharedCount: limit.path };
     return { ...shown, ...super.toJSON() };
   }

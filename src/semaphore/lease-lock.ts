@@ -11,23 +11,22 @@ import type { Leases } from './leases.js';
 
 /** The common part of {@link InterProcessSemaphore} and {@link InterProcessSemaphoreMutex}, which has one lease. */
 export abstract class LeaseLock extends Emitter<LockObjectEvents> {
-  /** @internal */
-  readonly leases: Leases;
+  readonly #leases: Leases;
 
   /** @internal */
   constructor(leases: Leases) {
     super(leases.events);
-    this.leases = leases;
+    this.#leases = leases;
   }
 
   /** The znode of the semaphore, as the application passed it. */
   get path(): string {
-    return this.leases.path;
+    return this.#leases.path;
   }
 
   /** @internal */
   get host(): LockHost {
-    return this.leases.host;
+    return this.#leases.host;
   }
 
   /**
@@ -50,7 +49,7 @@ export abstract class LeaseLock extends Emitter<LockObjectEvents> {
    * }
    */
   async acquire(options?: AcquireOptions): Promise<Hold> {
-    const [lease] = await this.leases.acquire(1, checkAcquireOptions('acquire', options));
+    const [lease] = await this.#leases.acquire(1, checkAcquireOptions('acquire', options));
     return lease as Hold;
   }
 
@@ -68,7 +67,7 @@ export abstract class LeaseLock extends Emitter<LockObjectEvents> {
    * if (lease) await work(lease);
    */
   async tryAcquire(options?: number | AcquireOptions): Promise<Hold | undefined> {
-    return this.leases.tryAcquire(checkTryOptions(options));
+    return this.#leases.tryAcquire(checkTryOptions(options));
   }
 
   /**
@@ -87,7 +86,7 @@ export abstract class LeaseLock extends Emitter<LockObjectEvents> {
    */
   async withLock<T>(job: (lease: Hold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     expectFunction('job', job);
-    return this.leases.withLock(job, checkAcquireOptions('withLock', options));
+    return this.#leases.withLock(job, checkAcquireOptions('withLock', options));
   }
 
   /**
@@ -97,12 +96,12 @@ export abstract class LeaseLock extends Emitter<LockObjectEvents> {
    * @throws NotOwnedError when this object has no such lease
    */
   release(): Promise<ReleaseOutcome> {
-    return this.leases.release();
+    return this.#leases.release();
   }
 
   /** True while this object has a lease. Asks no server. */
   get isAcquiredInThisProcess(): boolean {
-    return this.leases.isAnyValid;
+    return this.#leases.isAnyValid;
   }
 
   /**
@@ -119,7 +118,7 @@ export abstract class LeaseLock extends Emitter<LockObjectEvents> {
    * for (const { path, sessionId } of await semaphore.participants()) console.log(path, sessionId);
    */
   participants(options?: AskOptions): Promise<Participant[]> {
-    return this.leases.participants(options);
+    return this.#leases.participants(options);
   }
 
   /**
@@ -127,6 +126,6 @@ export abstract class LeaseLock extends Emitter<LockObjectEvents> {
    * as text.
    */
   toJSON(): object {
-    return this.leases.toJSON();
+    return this.#leases.toJSON();
   }
 }

@@ -1,5 +1,13 @@
 import { expect } from 'chai';
-import { InterProcessSemaphore, LockLostError, type Hold } from '../../../src/index.ts';
+import {
+  InterProcessMultiLock,
+  InterProcessMutex,
+  InterProcessSemaphore,
+  InterProcessSemaphoreMutex,
+  LeaderElection,
+  LockLostError,
+  type Hold,
+} from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
 import { crowd, isEmpty, returnAll, semaphoreOf, waits } from '../../../lab/semaphores.ts';
@@ -16,6 +24,18 @@ describe('a semaphore', () => {
     await crowd(lab.observer, lab.path, { leases: 2, locks: 0 });
     await returnAll(leases);
     expect(await lab.observer.children(`${lab.path}/leases`)).to.deep.equal([]);
+  });
+
+  it('keeps all that it is made of to itself, as the other locks do, so a subclass may have fields of any name', () => {
+    const { client, path } = lab;
+    const locks = [
+      semaphoreOf(client, path, 2),
+      new InterProcessSemaphoreMutex(client, path),
+      new InterProcessMutex(client, path),
+      new LeaderElection(client, path),
+      new InterProcessMultiLock([new InterProcessMutex(client, path)]),
+    ];
+    for (const lock of locks) expect(Object.keys(lock), lock.constructor.name).to.deep.equal([]);
   });
 
   it('never lets more than its maximum in, with eight owners in two clients', async () => {
