@@ -77,7 +77,7 @@ describe('the options', () => {
     const heirs = [...report.matchAll(/^export class (\w+) extends (\w+)/gm)];
     let owner = '';
     for (const line of report.split('\n')) {
-      owner = /^export (?:class|interface) (\w+)/.exec(line)?.[1] ?? owner;
+      owner = /^export (?:abstract )?(?:class|interface) (\w+)/.exec(line)?.[1] ?? owner;
       const [, isFunction, name = ''] =
         /^(export function )?(?:\s*static)?\s*(\w+)(?:<\w+>)?\(.*\boptions\??: /.exec(line) ?? [];
       if (isFunction) calls.add(name);
