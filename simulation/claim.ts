@@ -23,6 +23,11 @@ export function sequenceOf(name: string): number {
   return Number(name.slice(-10));
 }
 
+/** The names of a queue, the oldest znode first. */
+export function inQueueOrder(names: readonly string[]): string[] {
+  return names.toSorted((a, b) => sequenceOf(a) - sequenceOf(b));
+}
+
 export function nameOf({ owner: { id }, path }: Claim): string {
   return `${id} (${path.slice(path.lastIndexOf('/') + 1)})`;
 }

@@ -5,7 +5,7 @@ import type { VirtualMachine } from '../lab/virtual/bridge.ts';
 import type { Lane } from '../lab/virtual/lane.ts';
 import type { VirtualProcess } from '../lab/virtual/virtual-process.ts';
 import type { VirtualSocket } from '../lab/virtual/virtual-socket.ts';
-import { sequenceOf } from './claim.ts';
+import { inQueueOrder } from './claim.ts';
 import { sessionName, type Judge } from './judge.ts';
 import type { Fault, LockPlan, Move, Plan } from './plan.ts';
 import type { Registry } from './registry.ts';
@@ -248,11 +248,7 @@ export class Striker {
     const lock = this.#lockAt(lockIndex);
     const committed = this.#world.servers.ensemble.committed();
     const paths = foldersOf(lock)
-      .flatMap((folder) =>
-        [...committed.children(folder)]
-          .sort((a, b) => sequenceOf(a) - sequenceOf(b))
-          .map((name) => `${folder}/${name}`),
-      )
+      .flatMap((folder) => inQueueOrder(committed.children(folder)).map((name) => `${folder}/${name}`))
       .filter((path) => committed.ownerOf(path) !== 0n);
     const path = paths[index % Math.max(1, paths.length)];
     if (path === undefined) return;
@@ -279,7 +275,7 @@ export class Striker {
     const lock = this.#lockAt(fault.lock);
     const committed = this.#world.servers.ensemble.committed();
     const folder = lock.is === 'semaphore' || lock.is === 'semaphore-mutex' ? `${lock.path}/leases` : lock.path;
-    const [first] = [...committed.children(folder)].sort((a, b) => sequenceOf(a) - sequenceOf(b));
+    const [first] = inQueueOrder(committed.children(folder));
     if (!client || client.host.isClosing || process.isDead || first === undefined) return;
     const path = `${folder}/${first}`;
     const timeoutMs = this.#plan.sessionTimeoutMs;

@@ -1,4 +1,5 @@
-import { sequenceOf } from '../claim.ts';
+import { parentOf } from '../../src/zookeeper/wire/path.ts';
+import { inQueueOrder, sequenceOf } from '../claim.ts';
 import type { LockPlan } from '../plan.ts';
 import type { SimClient } from '../sim-client.ts';
 import type { Bench } from './bench.ts';
@@ -41,7 +42,7 @@ export class Quiet {
       if (!this.#isInQueue(path)) continue;
       this.#moved(this.#owners.get(path) ?? 0n);
       this.#owners.delete(path);
-      const folder = folderOf(path);
+      const folder = parentOf(path);
       const behind = this.#queueOf(folder).filter((name) => sequenceOf(name) > sequenceOf(path));
       for (const name of behind.slice(0, 2)) this.#moved(this.#owners.get(`${folder}/${name}`) ?? 0n);
     }
@@ -80,11 +81,11 @@ export class Quiet {
   }
 
   #queueOf(folder: string): string[] {
-    return [...this.#bench.committed().children(folder)].sort((a, b) => sequenceOf(a) - sequenceOf(b));
+    return inQueueOrder(this.#bench.committed().children(folder));
   }
 
   #isInQueue(path: string): boolean {
-    return this.#folders.includes(folderOf(path));
+    return this.#folders.includes(parentOf(path));
   }
 
   #moved(session: bigint): void {
@@ -98,8 +99,4 @@ export class Quiet {
  */
 function isInUse({ open, waits, client }: SimClient): boolean {
   return waits === 0 && (open > 0 || (client?.session.znodes ?? 0) > 0);
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/'));
 }

@@ -1,4 +1,5 @@
-import { nameOf, sequenceOf, type Claim } from '../claim.ts';
+import { parentOf } from '../../src/zookeeper/wire/path.ts';
+import { inQueueOrder, nameOf, type Claim } from '../claim.ts';
 import type { LockPlan } from '../plan.ts';
 import type { Bench } from './bench.ts';
 import type { Losses } from './losses.ts';
@@ -24,10 +25,9 @@ export class Woken {
 
   changed(created: readonly string[], deleted: readonly string[]): void {
     for (const path of deleted) this.#firstAt.delete(path);
-    for (const folder of new Set([...created, ...deleted].map(folderOf))) {
+    for (const folder of new Set([...created, ...deleted].map(parentOf))) {
       if (!this.#folders.includes(folder)) continue;
-      const names = this.#bench.committed().children(folder);
-      const [first = ''] = names.toSorted((a, b) => sequenceOf(a) - sequenceOf(b));
+      const [first = ''] = inQueueOrder(this.#bench.committed().children(folder));
       const path = `${folder}/${first}`;
       if (!this.#firstAt.has(path)) this.#firstAt.set(path, this.#bench.now());
     }
@@ -53,8 +53,4 @@ export class Woken {
 /** A queue whose first znode is granted the lock, and that every call joins with a znode of its own. */
 function isJudged({ is }: LockPlan): boolean {
   return is !== 'semaphore' && is !== 'semaphore-mutex' && is !== 'weighted';
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/'));
 }

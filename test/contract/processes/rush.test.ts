@@ -14,7 +14,7 @@ const rushMs = Number(process.env['RUSH_MS'] ?? 3_000);
 const clients = 4;
 const flowsOfClient = 6;
 
-describe('a rush of short holds of every kind of lock', function () {
+describe('a rush of short holds of several kinds of locks', function () {
   this.timeout(rushMs + 60_000);
   const lab = labOfEachTest('rush', { client: 'none' });
 
@@ -44,6 +44,7 @@ describe('a rush of short holds of every kind of lock', function () {
 
   it('wakes each waiter in its turn, also one whose answers and events arrive in one chunk', async () => {
     const opened = await Promise.all(Array.from({ length: clients }, () => lab.connect(terms)));
+    for (const client of opened) expect(client.sessionTimeoutMs).to.be.above(timeoutMs);
     const endsAt = performance.now() + rushMs;
     const grants: number[] = [];
     const flows = opened.flatMap((client, index) => {
