@@ -471,6 +471,11 @@ describe('the judge of a simulation', () => {
       expect(grantAfter(1_000, bench.claim(2, { client }))).to.deep.equal([]);
     });
 
+    it('judges no re-entry, no later grant of one znode, and no part of a multi-lock', () => {
+      for (const made of [{ isReentrant: true }, { grantNumber: 1n }, { call: { how: 'multi' as const } }])
+        expect(grantAfter(2_401, bench.claim(2, made))).to.deep.equal([]);
+    });
+
     it('accepts one that a fault may have kept from the news', () => {
       losses.hurt(['p0c0'], 10, 'delay');
       expect(grantAfter(2_500)).to.deep.equal([]);
