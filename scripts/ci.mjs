@@ -24,7 +24,7 @@ const ensemble = [
 ].map((name) => `test/ensemble/${name}.test.ts`);
 const interop = ['go', 'mutex', 'other-names'].map((name) => `test/interop/${name}.test.ts`);
 /** The part of test/contract that `npm test` leaves out. */
-const contract = ['accounts', 'connection', 'embedded', 'lab', 'processes', 'security'].map(
+const contract = ['accounts', 'connection', 'embedded', 'lab', 'lying', 'processes', 'security', 'settings'].map(
   (name) => `test/contract/${name}/**/*.test.ts`,
 );
 
@@ -32,6 +32,8 @@ const contract = ['accounts', 'connection', 'embedded', 'lab', 'processes', 'sec
 const virtual = [
   { name: 'npm test', command: ['npm', 'test'], minutes: limit },
   suite('faults'),
+  suite('model'),
+  suite('tools'),
   suite('mutants', '--changed'),
   npm('simulate', '--', '--seeds', '1..300', '--all-points', '--out', scratchFolder('fixed')),
   npm('simulate', '--', '--seeds', String(freshSeed()), '--minutes', '2', '--out', scratchFolder('fresh')),

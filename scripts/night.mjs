@@ -21,7 +21,7 @@ const chosen = choose([
   step('node-24', 30, ['node', 'scripts/node-versions.mjs', '24']),
   step('coverage', 30, suite('coverage')),
   step('pairs', 120, suite('faults'), { FAULTS_PAIRS: '1' }),
-  step('model', 30, ['npm', 'test', '--', 'test/properties/session-clock-model.test.ts'], {
+  step('model', 30, suite('model'), {
     MODEL_HISTORIES: '100000',
   }),
   step('spec', 60, npm('spec')),

@@ -11,6 +11,8 @@ const built = (each) => ({ ...each, isBuilt: true });
 
 const suites = {
   faults: { ...tests('test/faults/**/*.test.ts'), what: 'every fault at every request and answer' },
+  model: { ...tests('test/model/**/*.test.ts'), what: 'the session clock in thousands of histories' },
+  tools: { ...tests('test/tools/**/*.test.ts'), what: 'runs of tests, and what outlives a process' },
   ensemble: { ...tests('test/ensemble/**/*.test.ts'), what: 'three servers: leaders change, links are cut' },
   interop: { ...tests('test/interop/**/*.test.ts'), what: 'Curator, kazoo and Go in the same queues' },
   console: { ...tests('test/console/**/*.test.ts'), what: 'the page of zklock console' },

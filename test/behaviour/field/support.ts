@@ -48,3 +48,15 @@ export function awaitedLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
+
+/** The ephemeral znodes on the server for a lock, or for one whose path differs in one character. */
+export async function leftOn({ server }: Pick<Lab, 'server'>, path: string): Promise<string[]> {
+  const dump = await server.command('dump');
+  const [, name = ''] = /([^/]+)$/.exec(path) ?? [];
+  return dump.split('\n').filter((line) => line.includes(name.slice(0, -1)) && line.includes('_c_'));
+}
+
+/** True if the lock can be had. A name that was changed is at first a foreign one, which an acquire refuses. */
+export async function isFree(lock: InterProcessMutex, timeoutMs: number): Promise<boolean> {
+  return lock.withLock(() => true, { timeoutMs }).catch(() => false);
+}

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { InterProcessMutex } from '../../src/index.ts';
+import { InterProcessMutex } from '../../../src/index.ts';
 import {
   check,
   checkExists,
@@ -18,18 +18,18 @@ import {
   setWatches,
   sync,
   type Operation,
-} from '../../src/zookeeper/wire/operations.ts';
-import { isZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
-import type { Network } from '../../src/zookeeper/network/network.ts';
-import { ServerTraits } from '../../src/zookeeper/connection/server-traits.ts';
-import { ConnectionProbe } from '../../lab/wire/connection-probe.ts';
-import { FakeLink } from '../../lab/wire/fake-link.ts';
-import { connectResponse } from '../../lab/servers/fake-server.ts';
-import { labOfEachTest } from '../../lab/lab.ts';
-import { ManualClock } from '../../lab/manual-clock.ts';
-import { reached } from '../../lab/reached.ts';
-import { Random } from '../../lab/random.ts';
-import { queueReaches } from '../../lab/queue.ts';
+} from '../../../src/zookeeper/wire/operations.ts';
+import { isZooKeeperError } from '../../../src/zookeeper/wire/zookeeper-error.ts';
+import type { Network } from '../../../src/zookeeper/network/network.ts';
+import { ServerTraits } from '../../../src/zookeeper/connection/server-traits.ts';
+import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
+import { FakeLink } from '../../../lab/wire/fake-link.ts';
+import { connectResponse } from '../../../lab/servers/fake-server.ts';
+import { labOfEachTest } from '../../../lab/lab.ts';
+import { ManualClock } from '../../../lab/manual-clock.ts';
+import { reached } from '../../../lab/reached.ts';
+import { Random } from '../../../lab/random.ts';
+import { queueReaches } from '../../../lab/queue.ts';
 
 const cases = Number(process.env['MUTATED_FRAMES'] ?? 100_000);
 const seed = Number(process.env['MUTATED_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
