@@ -54,7 +54,7 @@ class Report {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module of Nest is an empty class
+// oxlint-disable-next-line typescript/no-extraneous-class -- a module of Nest is an empty class
 class AppModule {}
 
 // As @Injectable(), @Cron(…) and @Module(…) do, without the compiler option `experimentalDecorators`.

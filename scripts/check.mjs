@@ -9,21 +9,11 @@ import { outcomeOf } from './run.mjs';
 
 const modules = 'node_modules';
 const cacheOf = (name) => ['--cache', '--cache-strategy', 'content', '--cache-location', `.cache/${name}`];
-const types = (project) => [
-  `${modules}/typescript/bin/tsc`,
-  '-p',
-  project,
-  '--incremental',
-  '--tsBuildInfoFile',
-  `.cache/types/${project.replace('/', '-').replace('.json', '')}.tsbuildinfo`,
-];
 const prettier = `${modules}/prettier/bin/prettier.cjs`;
-/** The longest first: without a cache, lint takes as long as all others together. */
+/** The longest first. */
 const checks = {
-  lint: [`${modules}/eslint/bin/eslint.js`, '.', ...cacheOf('lint')],
-  types: types('tsconfig.json'),
-  'types-of-examples': types('examples'),
-  'types-of-guards': types('packages/guards'),
+  // It reads the types anyway, so it checks them, too: by the nearest tsconfig.json of each file.
+  'lint-and-types': [`${modules}/oxlint/bin/oxlint`, '-c', 'oxlint.config.mjs', '--type-check'],
   format: [prettier, '--check', '.', ...cacheOf('format')],
   api: ['scripts/api.mjs', '--check'],
   prose: ['scripts/prose.mjs'],

@@ -19,40 +19,44 @@ const properties = {
   [clock]: ['Date.now', 'process.hrtime', 'process.uptime', 'AbortSignal.timeout'],
   [chance]: ['Math.random'],
 };
-/** Selectors of imports, and of calls. */
-const syntax = {
-  [clock]: [
-    'NewExpression[callee.name="Date"][arguments.length=0], CallExpression[callee.name="Date"]',
-    'ImportDeclaration[source.value=/^(node:)?(timers.*|perf_hooks)$/]',
-    'ImportDeclaration[source.value=/^(node:)?os$/] > ImportSpecifier[imported.name="uptime"]',
-  ],
-  [network]: [
-    'ImportDeclaration[source.value=/^(node:)?(dns|dgram|http|https|http2)\\b/]',
-    allOf('tls', '/^(createSecureContext|ConnectionOptions)$/'),
-    allOf('net', '/^isIP/'),
-  ],
-  [chance]: [allOf('crypto', '"createHash"')],
-};
+
+/** The modules of time, chance and network, but for what needs none of them. */
+const modules = [
+  { group: both('timers', 'timers/*', 'perf_hooks'), message: clock },
+  { group: both('os'), importNames: ['uptime'], message: clock },
+  { group: both('dns', 'dns/*', 'dgram', 'http', 'https', 'http2'), message: network },
+  { group: both('tls'), allowImportNames: ['createSecureContext', 'ConnectionOptions'], message: network },
+  { group: both('net'), allowImportNames: ['isIP', 'isIPv4', 'isIPv6'], message: network },
+  { group: both('crypto'), allowImportNames: ['createHash'], message: chance },
+];
+
+const users = ['src/', 'packages/zklock/src/board/'];
+/** The files that make the clock, the chance and the network of the process those of a client. */
+const makers = ['support/clock', 'support/chance', 'zookeeper/network/network', 'zookeeper/network/lookup'].map(
+  (name) => `src/${name}.ts`,
+);
 
 /**
  * The lock takes its clock, its chance and its network as arguments (src/client/surroundings.ts), so that a simulation
  * can replace them. The programs around the lock, and the embedded server, may use those of the process.
  */
-export const usesSurroundings = {
-  files: ['src/**/*.ts', 'packages/zklock/src/board/**/*.ts'],
-  ignores: [
-    ...['support/clock', 'support/chance', 'zookeeper/network/network', 'zookeeper/network/lookup'].map(
-      (name) => `src/${name}.ts`,
-    ),
+export const surroundings = {
+  overrides: [
+    {
+      files: users.map((folder) => `${folder}**/*.ts`),
+      rules: {
+        'no-restricted-globals': rule(globals, (name) => ({ name })),
+        'no-restricted-properties': rule(properties, (each) => {
+          const [object, property] = each.split('.');
+          return { object, property };
+        }),
+      },
+    },
+    { files: makers, rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off' } },
   ],
-  rules: {
-    'no-restricted-globals': rule(globals, (name) => ({ name })),
-    'no-restricted-properties': rule(properties, (each) => {
-      const [object, property] = each.split('.');
-      return { object, property };
-    }),
-    'no-restricted-syntax': rule(syntax, (selector) => ({ selector })),
-  },
+  makers,
+  /** The patterns of the modules that a file of this folder must not import. */
+  modulesFor: (folder) => (users.some((user) => `${folder}/`.startsWith(user)) ? modules : []),
 };
 
 function rule(banned, of) {
@@ -62,7 +66,6 @@ function rule(banned, of) {
   ];
 }
 
-/** All that a module exports, except names of this form. */
-function allOf(module, but) {
-  return `ImportDeclaration[source.value=/^(node:)?${module}$/] > :not(ImportSpecifier[imported.name=${but}], Literal)`;
+function both(...names) {
+  return names.flatMap((name) => [name, `node:${name}`]);
 }

@@ -54,7 +54,7 @@ export interface WaitOptions {
 }
 
 /** The options of an acquire of a mutex: {@link AcquireOptions}, and those of its way. */
-// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- the ways add their options
+// oxlint-disable-next-line typescript/no-empty-object-type -- the ways add their options
 export interface MutexAcquireOptions extends AcquireOptions {}
 
 const waitNames = ['timeoutMs', 'signal'];

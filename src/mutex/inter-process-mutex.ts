@@ -45,7 +45,7 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
    * const mutex = new InterProcessMutex(client, '/locks/orders/42');
    */
   constructor(client: LockClient, path: string, options?: InterProcessMutexOptions);
-  /** @internal */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the pair public
+  /** @internal */ // oxlint-disable-next-line typescript/unified-signatures -- one signature would make the pair public
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions, pair: ReadWriteRole);
   constructor(client: LockClient, path: string, options: InterProcessMutexOptions = {}, pair?: ReadWriteRole) {
     const events = new Events<InterProcessMutexEvents>('queued', ...holdEvents);

@@ -32,7 +32,7 @@ export interface PathLocks {
 }
 
 declare module '../client/lock-client.js' {
-  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- merged into the class
+  // oxlint-disable-next-line typescript/no-empty-object-type -- merged into the class
   interface LockClient extends PathLocks {}
 }
 

@@ -28,7 +28,7 @@ export class InterProcessSemaphoreMutex extends LeaseLock {
    * const lock = new InterProcessSemaphoreMutex(client, '/locks/conveyor');
    */
   constructor(client: LockClient, path: string);
-  /** @internal */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the options public
+  /** @internal */ // oxlint-disable-next-line typescript/unified-signatures -- one signature would make the options public
   constructor(client: LockClient, path: string, options?: object);
   constructor(client: LockClient, path: string, options?: object) {
     const host = hostOf(client);

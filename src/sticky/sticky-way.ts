@@ -25,7 +25,7 @@ export interface StickyOptions {
 }
 
 declare module '../mutex/mutex-options.js' {
-  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- merged into the options of a mutex
+  // oxlint-disable-next-line typescript/no-empty-object-type -- merged into the options of a mutex
   interface InterProcessMutexOptions extends StickyMutexOptions {}
 }
 

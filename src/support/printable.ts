@@ -19,7 +19,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-// eslint-disable-next-line no-control-regex -- those are the characters to find
+// oxlint-disable-next-line no-control-regex -- those are the characters to find
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 const unprintableInLine = new RegExp(

@@ -42,12 +42,12 @@ export interface WeightOption {
 }
 
 declare module '../mutex/mutex-options.js' {
-  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- merged into the options of a mutex
+  // oxlint-disable-next-line typescript/no-empty-object-type -- merged into the options of a mutex
   interface InterProcessMutexOptions extends WeightedMutexOptions {}
 }
 
 declare module '../mutex/acquire-options.js' {
-  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- merged into the options of an acquire
+  // oxlint-disable-next-line typescript/no-empty-object-type -- merged into the options of an acquire
   interface MutexAcquireOptions extends WeightOption {}
 }
 

@@ -232,7 +232,7 @@ describe('an election', () => {
       const leading = ours().lead(
         () => {
           jobs += 1;
-          // eslint-disable-next-line @typescript-eslint/only-throw-error -- an application may
+          // oxlint-disable-next-line typescript/only-throw-error -- an application may
           throw jobs === 1 ? undefined : new Error('led again');
         },
         { requeue: true },

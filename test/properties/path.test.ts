@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { InvalidPathError, join, lockPath, parentsOf, validatePath } from '../../src/zookeeper/wire/path.js';
 
-const isRefused = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff/]/; // eslint-disable-line no-control-regex
+const isRefused = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff/]/; // oxlint-disable-line no-control-regex
 const names = fc
   .string({ unit: 'binary', minLength: 1 })
   .filter((name) => !isRefused.test(name) && !name.includes('/') && name !== '.' && name !== '..');

@@ -92,7 +92,7 @@ describe('application code that is called', () => {
       throw unshowable;
     },
     'throws a value that throws when it is inspected': () => {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- applications do
+      // oxlint-disable-next-line typescript/only-throw-error -- applications do
       throw { [Symbol.for('nodejs.util.inspect.custom')]: failures['throws an error'] };
     },
     rejects: () => Promise.reject(new Error('enough')),

@@ -1,12 +1,21 @@
 import { expect } from 'chai';
-import { Linter } from 'eslint';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
+const root = fileURLToPath(new URL('../..', import.meta.url));
 // Imported by its address, because the scripts have no types.
-const { usesSurroundings } = (await import(new URL('../../scripts/lint/surroundings.mjs', import.meta.url).href)) as {
-  usesSurroundings: { rules: Linter.RulesRecord };
+const { surroundings } = (await import(new URL('../../scripts/lint/surroundings.mjs', import.meta.url).href)) as {
+  surroundings: { overrides: [{ rules: object }]; modulesFor: (folder: string) => object[] };
 };
 
-describe('the lock takes its clock, its chance and its network as arguments, so ESLint', () => {
+describe('the lock takes its clock, its chance and its network as arguments, so the linter', () => {
+  let found: ReadonlyMap<string, string[]>;
+
+  before(() => (found = findings([...refused, ...allowed])));
+
   const refused = [
     'setTimeout(run, 5)',
     'setInterval(run, 5)',
@@ -15,8 +24,6 @@ describe('the lock takes its clock, its chance and its network as arguments, so 
     'performance.now()',
     'Date.now()',
     'const { now } = Date',
-    'new Date()',
-    'Date()',
     'process.hrtime()',
     'AbortSignal.timeout(5)',
     'Math.random()',
@@ -35,7 +42,7 @@ describe('the lock takes its clock, its chance and its network as arguments, so 
   ];
   for (const text of refused)
     it(`refuses ${text}`, () => {
-      expect(findings(text)).to.have.lengthOf(1);
+      expect(found.get(text)).to.have.lengthOf(1);
     });
 
   const allowed = [
@@ -50,16 +57,39 @@ describe('the lock takes its clock, its chance and its network as arguments, so 
   ];
   for (const text of allowed)
     it(`allows ${text}`, () => {
-      expect(findings(text)).to.deep.equal([]);
+      expect(found.get(text)).to.deep.equal([]);
     });
 });
 
-function findings(text: string): string[] {
-  const globals = Object.fromEntries(
-    ['setTimeout', 'setInterval', 'setImmediate', 'performance', 'crypto'].map((name) => [name, 'readonly' as const]),
+it('the lock does not ask Date for the time', () => {
+  const asks = /\bDate\(\)/;
+  expect(['new Date()', 'Date()', 'new Date(0)'].map((text) => asks.test(text))).to.deep.equal([true, true, false]);
+  const files = ['src', 'packages/zklock/src/board'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => join(root, folder, file)),
   );
-  const { rules } = usesSurroundings;
-  return new Linter()
-    .verify(text, [{ rules, languageOptions: { globals, sourceType: 'module' } }])
-    .map(({ message }) => message);
+  expect(files).to.have.length.above(200);
+  expect(files.filter((file) => asks.test(readFileSync(file, 'utf8')))).to.deep.equal([]);
+});
+
+/** The linter's messages for each text. */
+function findings(texts: readonly string[]): Map<string, string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'lint-'));
+  try {
+    const [{ rules }] = surroundings.overrides;
+    const imports = { 'no-restricted-imports': ['error', { patterns: surroundings.modulesFor('src') }] };
+    const config = { categories: { correctness: 'off' }, env: { node: true }, rules: { ...rules, ...imports } };
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+    for (const [index, text] of texts.entries()) writeFileSync(join(folder, `${index}.ts`), text);
+    const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
+    const args = [oxlint, '-c', 'config.json', '-f', 'json', '.'];
+    const { stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: { filename: string; message: string }[] };
+    const saidOf = (index: number): string[] =>
+      diagnostics.filter(({ filename }) => filename === `${index}.ts`).map(({ message }) => message);
+    return new Map(texts.map((text, index) => [text, saidOf(index)]));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

@@ -125,7 +125,7 @@ for (const library of libraries) {
       };
       expect(await rejection(desk.fenced(hold, job))).to.equal(failure);
       const silent = (): never => {
-        throw undefined; // eslint-disable-line @typescript-eslint/only-throw-error
+        throw undefined; // oxlint-disable-line typescript/only-throw-error
       };
       expect(await rejection(desk.fenced(hold, silent))).to.equal(undefined);
       expect(await desk.written()).to.deep.equal([]);

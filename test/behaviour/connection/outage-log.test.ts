@@ -316,7 +316,6 @@ describe('the log of an outage', () => {
       ['pino', () => pino(sink), { info: '"level":30', warn: '"level":40', error: '"level":50' }],
       [
         'winston',
-        // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston's own types
         () => winston.createLogger({ transports: [new winston.transports.Stream({ stream: sink })] }),
         { info: '"level":"info"', warn: '"level":"warn"', error: '"level":"error"' },
       ],

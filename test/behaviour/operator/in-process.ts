@@ -47,7 +47,7 @@ export class InProcess {
 
   /** The screen after the last repaint. */
   get screen(): string {
-    // eslint-disable-next-line no-control-regex -- these are the sequences that place text
+    // oxlint-disable-next-line no-control-regex -- these are the sequences that place text
     return (this.out.split('\u001b[H').at(-1) ?? '').replace(/\u001b\[[?\d]*[A-Za-z]/g, '');
   }
 

@@ -3,7 +3,7 @@ import { Refusal } from '../wire/refusal.js';
 /** ZooKeeper's own znodes, which cannot be deleted. */
 const special = new Set(['/', '/zookeeper', '/zookeeper/quota', '/zookeeper/config']);
 
-// eslint-disable-next-line no-control-regex -- ZooKeeper refuses control characters
+// oxlint-disable-next-line no-control-regex -- ZooKeeper refuses control characters
 const refusedCharacter = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]/;
 const emptyOrRelativeName = /\/(?:\/|\.{1,2}(?:\/|$))/;
 

@@ -151,7 +151,7 @@ const eventLines = 5;
 
 const paintPauseMs = 100;
 
-// eslint-disable-next-line no-control-regex -- the first character of the arrow and page keys
+// oxlint-disable-next-line no-control-regex -- the first character of the arrow and page keys
 const keyPattern = /\u001b\[\d*[A-Z~]|[^]/g;
 
 const alternateScreen = '\u001b[?1049h\u001b[?25l';

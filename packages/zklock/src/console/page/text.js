@@ -23,7 +23,7 @@ export function whoText({ host, pid, sessionId, data, unreadableSince }) {
  */
 export function shown(text) {
   return text.replace(
-    // eslint-disable-next-line no-control-regex -- those are the characters to find
+    // oxlint-disable-next-line no-control-regex -- those are the characters to find
     /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
