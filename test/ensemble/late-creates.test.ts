@@ -11,6 +11,8 @@ import { sleep } from '../../lab/world.ts';
 const sessionTimeoutMs = 6_000;
 /** Threads of the leader race with each other. */
 const mostTries = 4;
+/** With few creates, the leader has mostly refused them all before it reads that the session has moved back. */
+const count = 200;
 
 describe('creates that the leader carries out late, when a cut follower is heard again', function () {
   this.timeout(240_000);
@@ -37,7 +39,7 @@ describe('creates that the leader carries out late, when a cut follower is heard
     const logger = { error: warn, warn, info: warn, debug: warn };
     await using observer = await connectObserver(leader.connectString);
     await using client = await connectToFirst([follower, other], { sessionTimeoutMs, logger });
-    const paths = Array.from({ length: 20 }, (_, index) => `${testPath('late-creates')}-${index}`);
+    const paths = Array.from({ length: count }, (_, index) => `${testPath('late-creates')}-${index}`);
     const mutexes = paths.map((path) => new InterProcessMutex(client, path));
     for (const mutex of mutexes) await mutex.withLock(() => undefined);
     const ticket = ticketOf(client);
