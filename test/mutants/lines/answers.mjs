@@ -147,6 +147,6 @@ export const mutants = [
     file: 'src/zookeeper/wire/operations.ts',
     find: 'from.end();',
     replace: '',
-    tests: tests('contract/lying/lying-server', 'counts one name less than it has'),
+    tests: tests('contract/lying-server', 'counts one name less than it has'),
   },
 ];

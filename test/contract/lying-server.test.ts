@@ -1,18 +1,18 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type LockClient } from '../../../src/index.ts';
-import { standardDriver } from '../../../src/driver/standard-driver.ts';
-import { Listing } from '../../../src/internals/listing.ts';
-import { longestFrame } from '../../../src/zookeeper/wire/frames.ts';
-import { getChildren } from '../../../src/zookeeper/wire/operations.ts';
-import { Reader, Writer } from '../../../src/zookeeper/wire/wire.ts';
-import { longerList } from '../../../lab/proxy/longer-list.ts';
-import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
-import { labOfEachTest } from '../../../lab/lab.ts';
-import { Random } from '../../../lab/random.ts';
-import { testPath } from '../../../lab/test-path.ts';
-import { rejection, until } from '../../../lab/until.ts';
-import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
-import { costOf } from '../cost.ts';
+import { InterProcessMutex, type LockClient } from '../../src/index.ts';
+import { standardDriver } from '../../src/driver/standard-driver.ts';
+import { Listing } from '../../src/internals/listing.ts';
+import { longestFrame } from '../../src/zookeeper/wire/frames.ts';
+import { getChildren } from '../../src/zookeeper/wire/operations.ts';
+import { Reader, Writer } from '../../src/zookeeper/wire/wire.ts';
+import { longerList } from '../../lab/proxy/longer-list.ts';
+import { answered, once, sent } from '../../lab/proxy/frame-matches.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { Random } from '../../lab/random.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { rejection, until } from '../../lab/until.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
+import { costOf } from './cost.ts';
 
 const mostMemory = 64 * 1024 * 1024;
 /** CPU time. */

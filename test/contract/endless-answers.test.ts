@@ -1,16 +1,16 @@
 import { expect } from 'chai';
-import { InterProcessMutex } from '../../../src/index.ts';
-import { DigestMd5Handshake } from '../../../src/zookeeper/wire/digest-md5-handshake.ts';
-import type { Network } from '../../../src/zookeeper/network/network.ts';
-import { Session } from '../../../src/zookeeper/session/session.ts';
-import { Writer } from '../../../src/zookeeper/wire/wire.ts';
-import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
-import { FakeLink } from '../../../lab/wire/fake-link.ts';
-import { connectResponse, startFakeServer } from '../../../lab/servers/fake-server.ts';
-import { labOfEachTest } from '../../../lab/lab.ts';
-import { ManualClock } from '../../../lab/manual-clock.ts';
-import { testPath } from '../../../lab/test-path.ts';
-import { costOf } from '../cost.ts';
+import { InterProcessMutex } from '../../src/index.ts';
+import { DigestMd5Handshake } from '../../src/zookeeper/wire/digest-md5-handshake.ts';
+import type { Network } from '../../src/zookeeper/network/network.ts';
+import { Session } from '../../src/zookeeper/session/session.ts';
+import { Writer } from '../../src/zookeeper/wire/wire.ts';
+import { ConnectionProbe } from '../../lab/wire/connection-probe.ts';
+import { FakeLink } from '../../lab/wire/fake-link.ts';
+import { connectResponse, startFakeServer } from '../../lab/servers/fake-server.ts';
+import { labOfEachTest } from '../../lab/lab.ts';
+import { ManualClock } from '../../lab/manual-clock.ts';
+import { testPath } from '../../lab/test-path.ts';
+import { costOf } from './cost.ts';
 
 /** CPU time. Node.js reads up to 2 MB of a socket in one turn, which can be 60,000 frames. */
 const mostBlockMs = 500;
