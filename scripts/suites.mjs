@@ -31,12 +31,15 @@ export const onRealServer = [
 
 /**
  * The tests of behaviour for both worlds: none that reads the clock or counts the transactions of a time, because it
- * compares exactly, or has a limit of five minutes or more, because it waits for as long. Named files run in either world.
+ * compares exactly, counts connections of quiet sessions, or has a limit of five minutes or more, because it waits for as
+ * long; and over TLS, none whose servers speak plainly. Named files run in either world.
  */
 export function behaviourOfBothWorlds() {
   const limitsOf = (text) =>
     [...text.matchAll(/(?:this|\}\))\.timeout\((.+)\)/g)].map(([, ms]) => Number(ms.replaceAll('_', '')));
+  const others = ['many-readers', ...(process.env.ZK_TLS === '1' ? ['newcomer/answers'] : [])];
   return filesOf([globOf('behaviour')]).filter((file) => {
+    if (others.some((name) => file === `test/behaviour/${name}.test.ts`)) return false;
     const text = readFileSync(join(root, file), 'utf8');
     return !/\bnow\(\)|zxidOf|answersPerSecond/.test(text) && limitsOf(text).every((ms) => ms < 300_000);
   });

@@ -18,13 +18,11 @@ if (isOverTls) {
     );
 }
 
-/** False for a bad value too, because the client must refuse it as it is. */
+/** False for a bad value too, because the client must refuse it as it is. Calls no getter. */
 function namesNoTls(options: unknown): boolean {
   if (options === undefined) return true;
-  return (
-    typeof options === 'object' &&
-    options !== null &&
-    Object.getPrototypeOf(options) === Object.prototype &&
-    (options as { tls?: unknown }).tls === undefined
-  );
+  if (typeof options !== 'object' || options === null || Object.getPrototypeOf(options) !== Object.prototype)
+    return false;
+  const own = Object.getOwnPropertyDescriptor(options, 'tls');
+  return own === undefined || ('value' in own && own.value === undefined);
 }

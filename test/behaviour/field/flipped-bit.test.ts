@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type LockClient } from '../../../src/index.ts';
+import { InterProcessMutex, InterProcessReadWriteLock, type LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { withFlippedBit } from '../../../lab/proxy/flipped-bit.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
@@ -84,6 +84,18 @@ describe('FIELD D2: one flipped bit', () => {
     expect(await lab.observer.children(lab.path)).to.deep.equal([hold.path.slice(lab.path.length + 1)]);
     expect(hold.path.slice(-1)).to.equal('2');
     await hold.release();
+  });
+
+  it('in the name of a downgrade: the znode that the servers made is deleted', async () => {
+    const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path);
+    // The digit of the uuid's version again.
+    once(lab.proxy, sent('multi'), (frame) => {
+      const at = frame.body.lastIndexOf(`${lab.path}/_c_`) + `${lab.path}/_c_xxxxxxxx-xxxx-`.length;
+      return { replaceWith: withFlippedBit(frame, at, 0) };
+    });
+    await writeLock.withLock(() => readLock.withLock(() => undefined));
+    await lab.sleep(sessionTimeoutMs);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
   it('is looked for by one list, if the deletes of many waiters were not answered', async () => {

@@ -179,7 +179,7 @@ export const mutants = [
     file: 'src/internals/znode/lock-node.ts',
     find: 'if (created !== path)',
     replace: 'if (created === undefined)',
-    tests: tests('faults/flipped-bits', 'in a downgrade, at any place'),
+    tests: tests('behaviour/field/flipped-bit', 'in the name of a downgrade'),
   },
   {
     name: 'each waiter that gave up searches its znode by a list of its own',
