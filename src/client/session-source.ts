@@ -40,13 +40,14 @@ export class SessionSource {
   open(owner: SessionOwner<Session>, how: Opening = {}): Session {
     const { servers, options, clock, chance } = this;
     const { random, uuid } = chance;
+    const sasl = options.sasl();
     return new Session(
       {
         servers,
         sessionTimeoutMs: options.sessionTimeoutMs,
-        auth: options.auth,
+        auth: options.auth(),
         tls: options.tls,
-        sasl: options.sasl && saslSource(options.sasl, uuid),
+        sasl: sasl && saslSource(sasl, uuid),
         tickTimeMs: options.tickTimeMs,
         clock,
         random,

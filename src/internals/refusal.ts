@@ -35,11 +35,10 @@ const noNode = -101;
 export function refusalAdvice(options: CheckedClientOptions, error: ZooKeeperError): string | undefined {
   if (error.is('NO_AUTH')) {
     const { verb, path } = rightsOf(error);
-    const who = accountText(options.auth, options.others);
+    const auth = options.auth();
+    const who = accountText(auth, options.others);
     const password =
-      options.auth.length > 0
-        ? '. A wrong password shows only here, because the servers accept every digest at first'
-        : '';
+      auth.length > 0 ? '. A wrong password shows only here, because the servers accept every digest at first' : '';
     return `${who} may not ${verb} ${path}${password}. Ask who owns ${path} for that permission, or check the option \`auth\``;
   }
   if (error.is('INVALID_ACL')) {

@@ -28,6 +28,9 @@ const traces = [
 
 const everything = { depth: Infinity, showHidden: true, maxArrayLength: null, maxStringLength: null } as const;
 
+/** Not the hidden parts: the memory behind a buffer is shared with those of the test. */
+const withoutForms = { ...everything, customInspect: false, showHidden: false } as const;
+
 const json = (value: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 
 describe('the output of console.log and JSON', () => {
@@ -91,6 +94,12 @@ describe('the output of console.log and JSON', () => {
         expect(text.length, `${name}: ${text}`).to.be.below(8_000);
       }
     }
+  });
+
+  it('contain no credentials either if the custom forms of the classes are left out', async () => {
+    for (const [name, one] of Object.entries(await objects()))
+      for (const getters of [false, true])
+        for (const trace of traces) expect(inspect(one, { ...withoutForms, getters }), name).not.to.contain(trace);
   });
 
   it('of a client are its servers, its state and its session', async () => {

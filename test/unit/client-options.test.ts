@@ -13,7 +13,7 @@ describe("a client's options", () => {
       sessionTimeoutMs: undefined,
       signal: undefined,
     });
-    expect({ sessionTimeoutMs, connectionTimeoutMs, auth }).to.deep.equal({
+    expect({ sessionTimeoutMs, connectionTimeoutMs, auth: auth() }).to.deep.equal({
       sessionTimeoutMs: 30_000,
       connectionTimeoutMs: 15_000,
       auth: [],
@@ -101,7 +101,7 @@ describe("a client's options", () => {
       connectionTimeoutMs: 5_000,
       tickTimeMs: 500,
     });
-    expect(auth).to.deep.equal([{ scheme: 'digest', credentials: 'user:secret' }]);
+    expect(auth()).to.deep.equal([{ scheme: 'digest', credentials: 'user:secret' }]);
     expect(aclFor('/a')).to.deep.equal([{ permissions: 13, scheme: 'world', id: 'anyone' }]);
   });
 

@@ -79,9 +79,10 @@ export interface CheckedClientOptions extends CheckedAcl {
   readonly connectionTimeoutMs: number;
   readonly retryPolicy: RetryPolicy;
   readonly tickTimeMs: number | undefined;
-  readonly auth: readonly Credential[];
+  // Functions, because `inspect` without the custom form of a class shows what the fields of a client contain.
+  readonly auth: () => readonly Credential[];
   readonly tls: TlsSource | undefined;
-  readonly sasl: SaslOptions | undefined;
+  readonly sasl: () => SaslOptions | undefined;
   readonly others: OtherIdentities;
   readonly signal: AbortSignal | undefined;
   readonly log: ClientLog;
@@ -144,9 +145,9 @@ export function checkClientOptions(options: LockClientOptions = {}, isLazy = fal
     connectionTimeoutMs,
     retryPolicy: { allowRetry: (attempt) => checkDecision(askApplication(() => retryPolicy.allowRetry(attempt))) },
     tickTimeMs,
-    auth: accounts,
+    auth: () => accounts,
     tls: checkedTls?.source,
-    sasl: login,
+    sasl: () => login,
     others,
     ...checkedAcl(acl, accounts, others),
     signal,

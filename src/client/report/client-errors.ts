@@ -101,10 +101,10 @@ export class AuthFailedError extends LockError {
 /** The error of a session that the servers refused. */
 export function authFailed(
   target: ConnectString,
-  { auth }: { readonly auth: readonly Credential[] },
+  { auth }: { readonly auth: () => readonly Credential[] },
   servers: Refused,
 ): AuthFailedError {
-  const schemes = auth.map(({ scheme }) => scheme);
+  const schemes = auth().map(({ scheme }) => scheme);
   return new AuthFailedError(describeHosts(target), schemes, saslRefusal(servers));
 }
 

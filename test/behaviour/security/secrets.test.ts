@@ -49,7 +49,9 @@ describe('no password and no key', () => {
     await telemetry[Symbol.asyncDispose]();
     expect(seen).not.to.deep.equal([]);
     const shown = { depth: Infinity, showHidden: true, maxArrayLength: null, maxStringLength: null };
-    const text = [...seen.flatMap((one) => [inspect(one, shown), JSON.stringify(one)]), published].join('\n');
+    const withoutForms = { ...shown, customInspect: false, showHidden: false };
+    const texts = seen.flatMap((one) => [inspect(one, shown), inspect(one, withoutForms), JSON.stringify(one)]);
+    const text = [...texts, published].join('\n');
     const [, key = ''] = readFileSync(keyFile('client', 'key'), 'utf8').split('\n');
     for (const secret of [password, Buffer.from(password).toString('hex'), passphrase, key, 'response='])
       expect(text).not.to.contain(secret);

@@ -3,6 +3,20 @@ import { tests } from '../named-tests.mjs';
 /** TLS, SASL, and servers that lie. */
 export const mutants = [
   {
+    name: 'the field of a client shows its credentials',
+    file: 'src/client/options/client-options.ts',
+    find: 'auth: () => accounts,',
+    replace: 'auth: Object.assign(() => accounts, { accounts }),',
+    tests: tests('behaviour/shown', 'contain no credentials either if the custom forms'),
+  },
+  {
+    name: 'the field of a client shows the password of SASL',
+    file: 'src/client/options/client-options.ts',
+    find: 'sasl: () => login,',
+    replace: 'sasl: Object.assign(() => login, { login }),',
+    tests: tests('behaviour/security/secrets', 'is in an inspected client, lock or hold'),
+  },
+  {
     name: 'the alert of TLS on one of several addresses is lost',
     file: 'src/zookeeper/network/address-race.ts',
     find: "link.on('error', (error) => this.emit('error', error));",
