@@ -30,7 +30,10 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   #lease: HoldLease | undefined;
   readonly #stops: (() => void)[] = [];
 
+  /** For the locks of this library only. */
+  constructor(...library: never);
   /** @internal */
+  constructor(holds: readonly Part[], paths: string, options: AcquireOptions, clock: Clock, released: () => void);
   constructor(holds: readonly Part[], paths: string, options: AcquireOptions, clock: Clock, released: () => void) {
     this.holds = holds;
     this.#paths = paths;

@@ -56,7 +56,10 @@ export class Hold implements AsyncDisposable {
   #leases: readonly HoldLease[] = noLeases;
   #stops: (() => void)[] = [];
 
+  /** For the locks of this library only. */
+  constructor(...library: never);
   /** @internal */
+  constructor(shared: SharedGrant, keeper: HoldKeeper, origin: HoldOrigin);
   constructor(shared: SharedGrant, keeper: HoldKeeper, { context, isOfJob, releaseTimeoutMs }: HoldOrigin) {
     this.isReentrant = shared.handles > 0;
     if (!this.isReentrant) shared.grant.usedBy(context ?? (isOfJob ? runningJob : undefined));

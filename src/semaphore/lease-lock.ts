@@ -13,7 +13,10 @@ import type { Leases } from './leases.js';
 export abstract class LeaseLock extends Emitter<LockObjectEvents> {
   readonly #leases: Leases;
 
+  /** For the classes of this library only: an application cannot extend it. */
+  constructor(...library: never);
   /** @internal */
+  constructor(leases: Leases);
   constructor(leases: Leases) {
     super(leases.events);
     this.#leases = leases;

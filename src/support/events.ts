@@ -69,7 +69,10 @@ export class Events<Kinds extends object> {
 export abstract class Emitter<Kinds extends object> {
   readonly #events: Events<Kinds>;
 
+  /** For the classes of this library only: an application cannot extend it. */
+  constructor(...library: never);
   /** @internal */
+  constructor(events: Events<Kinds>);
   constructor(events: Events<Kinds>) {
     this.#events = events;
   }

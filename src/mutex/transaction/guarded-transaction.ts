@@ -51,7 +51,10 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
   #ephemerals = 0;
   #isCommitted = false;
 
+  /** For {@link Hold.transaction} only. */
+  constructor(...library: never);
   /** @internal */
+  constructor(guard: TransactionGuard);
   constructor(guard: TransactionGuard) {
     this.#guard = guard;
   }

@@ -1,13 +1,18 @@
 import {
+  Emitter,
+  GuardedTransaction,
+  Hold,
   InterProcessMultiLock,
   InterProcessMutex,
   InterProcessSemaphore,
   InterProcessSemaphoreMutex,
   InterProcessReadWriteLock,
+  LeaseLock,
   LockClient,
   LockError,
   LockLostError,
   LockTimeoutError,
+  MultiHold,
   exponentialBackoff,
   forceRelease,
   lockContext,
@@ -15,11 +20,9 @@ import {
   watchQueue,
   revoke,
   type ConnectionState,
-  type Hold,
   type LockDriver,
   type LockErrorCode,
   type LockOwner,
-  type MultiHold,
   type LossReason,
   type Participant,
   type ReleaseOutcome,
@@ -247,4 +250,19 @@ export function extending(): void {
   new InterProcessMutex(client, '/locks/a', { foreignNodes: 'ignore' });
   // @ts-expect-error a retry needs a delay
   void LockClient.connect('zk1', { retryPolicy: { allowRetry: () => ({ retry: true }) } });
+}
+
+export function constructing(): void {
+  class Other extends Emitter<{ news: string }> {}
+  class Semaphore extends LeaseLock {}
+  // @ts-expect-error only the library constructs it
+  new Other();
+  // @ts-expect-error only the library constructs it
+  new Semaphore();
+  // @ts-expect-error only a lock makes holds
+  new Hold();
+  // @ts-expect-error only a lock makes holds
+  new MultiHold();
+  // @ts-expect-error only a hold makes transactions
+  new GuardedTransaction();
 }
