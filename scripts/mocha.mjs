@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { root } from './bootstrap.mjs';
@@ -19,7 +19,7 @@ export async function runMocha(node, args, suites = fastSuites.map(globOf)) {
   return close(await resultsOf(node, args, suites));
 }
 
-/** Runs them, and resolves with a result of each file. */
+/** Runs them, and resolves with a result of each file. A signal ends this process after the tests that run. */
 export async function resultsOf(node, args, suites) {
   const isVerbose = args.includes('--verbose');
   const named = args.filter((arg) => arg.endsWith('.ts'));
@@ -29,6 +29,12 @@ export async function resultsOf(node, args, suites) {
   const isAlone = named.length > 0 && files.length === 1;
   const jobs = isAlone ? [files] : jobsOf(files);
   const results = [];
+  let endedBy;
+  const end = (signal) => {
+    endedBy = signal;
+    jobs.length = 0;
+  };
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, end);
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
       for (let job = jobs.shift(); job; job = jobs.shift()) {
@@ -46,6 +52,8 @@ export async function resultsOf(node, args, suites) {
       }
     }),
   );
+  for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, end);
+  if (endedBy) process.exit(128 + constants.signals[endedBy]);
   return results;
 }
 
@@ -93,6 +101,8 @@ async function mocha(node, files, options, { isAlone, isVerbose }) {
       ['node_modules/mocha/bin/mocha.js', ...options, '--reporter', 'scripts/reporter.mjs', ...files],
       {
         cwd: root,
+        // mocha.js runs the tests in a child, which it ends at this signal only.
+        endWith: 'SIGINT',
         env: {
           ...process.env,
           ...(files.every(isVirtual) ? { TEST_WORLD: 'virtual' } : {}),

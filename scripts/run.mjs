@@ -12,14 +12,15 @@ export async function run(command, args, options = {}) {
 /**
  * Runs a command, and resolves with its exit code, as `run` does, and with all that it printed.
  *
- * @param options those of `spawn`; and `onStart`, which is called with the child and with what tells its output so far
+ * @param options those of `spawn`; `onStart`, which is called with the child and with what tells its output so far; and
+ *   `endWith`, the signal that the child gets if this process gets SIGTERM
  */
-export function outcomeOf(command, args, { onStart, ...options } = {}) {
+export function outcomeOf(command, args, { onStart, endWith = 'SIGTERM', ...options } = {}) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text));
   onStart?.(child, () => output);
-  const forward = (signal) => child.kill(signal);
+  const forward = () => child.kill(endWith);
   // The terminal also sends Ctrl-C to the child. The child decides when to end, and this process ends after it.
   const wait = () => {};
   process.on('SIGTERM', forward);

@@ -16,7 +16,9 @@ const results = [];
 const suites = filesOf(['contract', 'interop', 'ensemble', 'console'].map(globOf)).filter(
   (file) => file !== curatorTests,
 );
-for (const version of only ?? serverVersions.map((each) => each.version)) {
+const versions = only ?? serverVersions.map((each) => each.version);
+refuseComparisons();
+for (const version of versions) {
   const lack = await lackOfVersion(version);
   const found = lack ? [{ passed: 0, failed: 0, skipped: 1, problems: [], lacks: [lack] }] : await resultsWith(version);
   console.log(`== ZooKeeper ${version}: ${wordsOf(sumOf(found))}${lack ? `: ${lack}` : ''}`);
@@ -26,9 +28,24 @@ process.exitCode = close(results);
 
 async function resultsWith(version) {
   process.env.ZOOKEEPER_VERSION = version;
-  // The embedded server does not imitate all servers.
-  const isImitated = serverVersions.find((each) => each.version === version)?.embedded !== undefined;
-  const files = suites.filter((file) => isImitated || !comparisons.includes(file));
+  const files = suites.filter((file) => isImitated(version) || !comparisons.includes(file));
   const found = await resultsOf(process.execPath, args, files);
   return found.map((each) => ({ ...each, problems: each.problems.map((problem) => `${version}: ${problem}`) }));
+}
+
+/** The embedded server does not imitate all servers. */
+function isImitated(version) {
+  return serverVersions.find((each) => each.version === version)?.embedded !== undefined;
+}
+
+/** A named file runs with each version, so ends the process if it compares with one that is not imitated. */
+function refuseComparisons() {
+  const file = filesOf(args.filter((arg) => arg.endsWith('.ts'))).find((each) => comparisons.includes(each));
+  const others = versions.filter((version) => !isImitated(version));
+  if (file === undefined || others.length === 0) return;
+  const imitated = serverVersions.map((each) => each.version).filter(isImitated);
+  console.error(
+    `${file} compares the embedded server with those that it imitates (--only ${imitated}), got ${others.join(', ')}`,
+  );
+  process.exit(2);
 }
