@@ -64,6 +64,17 @@ describe('zklock revoke and release', () => {
       await (await next).release();
     });
 
+  it('do not call a lock free that is taken between the two reads', async () => {
+    let reads = 0;
+    const taken = lab.theirs.acquire.bind(lab.theirs);
+    lab.proxy.on((frame) => (sent('addWatch')(frame) && (reads += 1) === 2 ? { delayUntil: taken() } : undefined));
+    const run = new InProcess(lab.proxy.connectString, ['release', lab.path]);
+    expect([await run.ended, run.out]).to.deep.equal([70, '']);
+    expect(run.errors).to.equal(
+      `nothing done: two reads of ${lab.path} show different holders. Run the command again\n`,
+    );
+  });
+
   it('accept the znode of one participant', async () => {
     const hold = await lab.theirs.acquire();
     const released = releasedWhenLost(hold);
@@ -79,6 +90,10 @@ describe('zklock revoke and release', () => {
     expect(above.errors).to.match(/(1 lock is|\d+ locks are) below this path: zklock ls/);
     expect(hold.isValid).to.equal(true);
     await hold.release();
+    for (const verb of ['release', 'revoke']) {
+      const { code, out, errors } = await zklock(verb, `${lab.path}-free`);
+      expect([code, out, errors]).to.deep.equal([0, '', `nobody holds ${lab.path}-free\n`]);
+    }
     const free = await zklock('release', '--json', `${lab.path}-free`);
     expect([free.code, free.json]).to.deep.equal([0, { path: `${lab.path}-free`, done: 'free' }]);
   });

@@ -73,6 +73,20 @@ export const mutants = [
     tests: tests('behaviour/field/flipped-bit', 'ends its session when that holds nothing any more'),
   },
   {
+    name: 'zklock release says nothing of a lock that nobody holds',
+    file: 'packages/zklock/src/cli/take-from-holder.ts',
+    find: 'io.stderr.write(`nobody holds ${printable(path)}\\n`);',
+    replace: 'void 0;',
+    tests: tests('behaviour/operator/take', 'do nothing where nobody holds a lock'),
+  },
+  {
+    name: 'zklock release calls a lock free that is taken between its two reads',
+    file: 'packages/zklock/src/cli/take-from-holder.ts',
+    find: '(!holder || (await',
+    replace: '(holder && (await',
+    tests: tests('behaviour/operator/take', 'do not call a lock free that is taken'),
+  },
+  {
     name: 'zklock release calls a lock of an unknown kind free',
     file: 'packages/zklock/src/cli/take-from-holder.ts',
     find: 'return isUnknown ? strangersText(view?.others ?? board.othersAt(path)) : undefined;',

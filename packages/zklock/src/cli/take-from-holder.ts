@@ -53,7 +53,7 @@ function withHolder(
     const znode = holder?.path;
     const again = await holderInSecondRead(args, open, path);
     // Unless the lock has passed on between the reads.
-    if (holder && again && again.path !== holder.path && (await ownerOf(client.host, holder.path)) !== undefined) {
+    if (again && again.path !== znode && (!holder || (await ownerOf(client.host, holder.path)) !== undefined)) {
       io.stderr.write(`nothing done: two reads of ${printable(path)} show different holders. Run the command again\n`);
       return exitCodes.failed;
     }
@@ -72,6 +72,7 @@ function withHolder(
     }
     if (args.options.json) io.stdout.write(`${printableJson({ path, znode, done })}\n`);
     else if (znode !== undefined) io.stdout.write(`${done} ${printable(znode)}\n`);
+    else io.stderr.write(`nobody holds ${printable(path)}\n`);
     if (znode === undefined && !board.locks.has(path)) io.stderr.write(besideText(board, path));
     return exitCodes.success;
   });

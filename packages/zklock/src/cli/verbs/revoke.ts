@@ -6,7 +6,7 @@ export const revoke = defineVerb({
   summary: 'ask the holder of a lock to release it',
   description: [
     'Writes a request into the znode of the holder. A command of zklock run gets TERM, and may end when it likes. A program that uses the library or Curator gets the request if it has asked to be told. Nobody is forced: see zklock release.',
-    'Prints the path of the znode that was asked. Prints nothing if nobody holds the lock.',
+    'Prints the path of the znode that was asked. If nobody holds the lock, only standard error says so.',
   ],
   operands: [{ name: 'PATH', summary: 'the lock, or the znode of one participant' }],
   options: {
