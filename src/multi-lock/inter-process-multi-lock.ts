@@ -38,7 +38,10 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
    * @example
    * const both = new InterProcessMultiLock([mutexA, mutexB]);
    */
-  constructor(locks: readonly PartOfMultiLock<Part>[]) {
+  constructor(locks: readonly PartOfMultiLock<Part>[]);
+  /** @internal Errors name `paths` if the application has given paths. */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the option public
+  constructor(locks: readonly PartOfMultiLock<Part>[], option: 'locks' | 'paths');
+  constructor(locks: readonly PartOfMultiLock<Part>[], option: 'locks' | 'paths' = 'locks') {
     const given: unknown = locks;
     if (!Array.isArray(given)) throw new TypeError(expected('locks', 'an array of locks', given));
     if (locks.length === 0) throw new RangeError(expected('locks', 'at least one lock', locks));
@@ -52,14 +55,15 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     // Locks from elsewhere bring no clock.
     this.#clock = this.#locks.map((lock) => hostOf(lock)?.clock).find((clock) => clock !== undefined) ?? systemClock;
     const twice = locks.find((lock, index) => locks.slice(index + 1).some((other) => isSame(lock, other)));
-    if (twice) throw new RangeError(expected('locks', 'locks of different paths', `${twice.path} twice`));
+    if (twice) throw new RangeError(`${expected(option, `${option} that differ`, twice.path)} twice`);
     for (const lock of locks) {
-      // The upper lock would find the lower one among its participants. Locks from elsewhere have rules of their own.
+      // The first acquire would create the lower lock's znode as a child that later acquires of the upper lock refuse.
+      // Locks from elsewhere have rules of their own.
       const host = hostOf(lock);
       const upper = locks.find((other) => host && hostOf(other) === host && lock.path.startsWith(`${other.path}/`));
       if (upper)
         throw new RangeError(
-          expected('locks', 'locks of which none is below another', `${lock.path} below ${upper.path}`),
+          `${expected(option, `${option} of which none is below another`, lock.path)} below "${upper.path}"`,
         );
     }
   }

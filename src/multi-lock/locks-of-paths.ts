@@ -42,14 +42,6 @@ declare module '../mutex/path-locks.js' {
 
 addLockOfAll((client: LockClient, paths: readonly unknown[]) => {
   if (paths.length === 0) throw new TypeError(expected('paths', 'at least one path', paths));
-  const twice = paths.find((path, index) => paths.indexOf(path) < index);
-  if (twice !== undefined) throw new RangeError(`${expected('paths', 'paths that differ', twice)} twice`);
   const mutexes = paths.map((path) => new InterProcessMutex(client, path as string));
-  for (const { path } of mutexes) {
-    // The first acquire would create the lower lock's znode as a child that later acquires of the upper lock refuse.
-    const upper = mutexes.find((mutex) => path.startsWith(`${mutex.path}/`))?.path;
-    if (upper !== undefined)
-      throw new RangeError(`${expected('paths', 'paths of which none is below another', path)} below "${upper}"`);
-  }
-  return new InterProcessMultiLock(mutexes);
+  return new InterProcessMultiLock(mutexes, 'paths');
 });

@@ -121,7 +121,7 @@ function checkLimit(options: InterProcessSemaphoreOptions): Limit {
   const given: unknown = sharedCount;
   if (given !== undefined && typeof given !== 'string')
     throw new TypeError(expected('sharedCount', 'the path of a znode', given));
-  if (sharedCount !== undefined) return { is: 'shared', path: validatePath(sharedCount) };
+  if (sharedCount !== undefined) return { is: 'shared', path: validatePath(sharedCount, 'sharedCount') };
   expectInteger('maxLeases', maxLeases, { min: 1 });
   return { is: 'fixed', maxLeases };
 }

@@ -253,9 +253,9 @@ describe('a multi-lock', () => {
     });
 
     it('with a path of one client twice', () => {
-      expect(() => multi('a', 'b', 'a')).to.throw(RangeError, `${lab.path}-a twice`);
+      expect(() => multi('a', 'b', 'a')).to.throw(RangeError, `"${lab.path}-a" twice`);
       const between = [mutex('a'), mutex('a', lab.other), new InterProcessSemaphoreMutex(lab.client, `${lab.path}-a`)];
-      expect(() => new InterProcessMultiLock(between)).to.throw(RangeError, `${lab.path}-a twice`);
+      expect(() => new InterProcessMultiLock(between)).to.throw(RangeError, `"${lab.path}-a" twice`);
     });
 
     it('with a path below another', () => {
@@ -266,7 +266,7 @@ describe('a multi-lock', () => {
         [lower, upper],
         [beside, upper, lower],
       ])
-        expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `${lower.path} below ${upper.path}`);
+        expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `"${lower.path}" below "${upper.path}"`);
       expect(new InterProcessMultiLock([upper, beside]).paths).to.deep.equal([upper.path, beside.path]);
     });
 
@@ -277,7 +277,7 @@ describe('a multi-lock', () => {
         [mutex('a'), foreign],
         [foreign, { ...foreign }],
       ]) {
-        expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `${lab.path}-a twice`);
+        expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `"${lab.path}-a" twice`);
       }
     });
 

@@ -24,10 +24,10 @@ describe('a path', () => {
     ['/a\0', 'null character not allowed @2'],
     ['/ab/c\n', 'invalid character @5'],
     ['/lock-\u{1f512}', 'invalid character @6'],
-    [undefined, 'Path must be a string, got undefined'],
-    [null, 'Path must be a string, got null'],
-    [42, 'Path must be a string, got 42'],
-    [['/a'], 'Path must be a string, got an array'],
+    [undefined, 'Expected `path` to be a string that starts with /, got undefined'],
+    [null, 'Expected `path` to be a string that starts with /, got null'],
+    [42, 'Expected `path` to be a string that starts with /, got 42'],
+    [['/a'], 'Expected `path` to be a string that starts with /, got an array'],
   ];
   for (const [path, why] of refused) {
     it(`may not be ${JSON.stringify(path)}: ${why}`, () => {

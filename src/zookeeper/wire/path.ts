@@ -1,5 +1,5 @@
 import { LockError } from '../../support/lock-error.js';
-import { shown } from '../../support/validate.js';
+import { expected, shown } from '../../support/validate.js';
 
 /**
  * Returns `path` if ZooKeeper accepts it: a string that starts with `/` and does not end with it (except the root `/`),
@@ -7,17 +7,18 @@ import { shown } from '../../support/validate.js';
  * U+FFF0 to U+FFFF, of at most 8192 bytes. The rules and their wording are those of ZooKeeper's PathUtils. Curator's
  * copy of the rules accepts the first and the last character of each refused range, which the server then refuses.
  *
+ * @param option the name of the option or the parameter, for the error
  * @throws InvalidPathError
  * @example
  * validatePath('/locks/orders'); // '/locks/orders'
  * validatePath('/locks/');       // InvalidPathError: Path must not end with / character
  */
-export function validatePath(path: unknown): string {
+export function validatePath(path: unknown, option = 'path'): string {
   if (typeof path !== 'string')
-    throw new InvalidPathError(path, `Path must be a string, got ${shown(path)}${adviceOn(path)}`);
+    throw new InvalidPathError(path, `${expected(option, 'a string that starts with /', path)}${adviceOn(path)}`);
   const fault = faultOf(path);
-  if (fault !== undefined) throw new InvalidPathError(path, fault);
-  return path;
+  if (fault === undefined) return path;
+  throw new InvalidPathError(path, option === 'path' ? fault : `${fault}, in \`${option}\``);
 }
 
 /**

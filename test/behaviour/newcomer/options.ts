@@ -368,7 +368,7 @@ export const making: readonly Mistake[] = [
   ),
   mistake(
     'a number as path',
-    [invalidPath, 'Invalid path', 'got 42', 'Path must be a string'],
+    [invalidPath, '`path`', 'got 42', 'a string that starts with /'],
     ({ client }) => new InterProcessMutex(client, 42 as never),
   ),
   mistake(
@@ -437,6 +437,11 @@ export const making: readonly Mistake[] = [
     ({ client, path }) => new InterProcessSemaphore(client, path, { sharedCount: 3 as never }),
   ),
   mistake(
+    'sharedCount: count',
+    [invalidPath, '`sharedCount`', '"count"', 'Path must start with /'],
+    ({ client, path }) => new InterProcessSemaphore(client, path, { sharedCount: 'count' }),
+  ),
+  mistake(
     'maxLeases: 0',
     ['RangeError', '`maxLeases`', 'got 0', 'an integer ≥ 1'],
     ({ client, path }) => new InterProcessSemaphore(client, path, { maxLeases: 0 }),
@@ -448,12 +453,12 @@ export const making: readonly Mistake[] = [
   ),
   mistake(
     'a multi-lock of one lock twice',
-    ['RangeError', '`locks`', 'twice', 'locks of different paths'],
+    ['RangeError', '`locks`', '" twice', 'locks that differ'],
     (at) => new InterProcessMultiLock([mutexOf(at), mutexOf(at)]),
   ),
   mistake(
     'a multi-lock of a lock below another',
-    ['RangeError', '`locks`', '/lock below /lo', 'none is below another'],
+    ['RangeError', '`locks`', '"/lo/lock" below "/lo"', 'locks of which none is below another'],
     ({ client }) => new InterProcessMultiLock(['/lo/lock', '/lo'].map((path) => new InterProcessMutex(client, path))),
   ),
   mistake(
@@ -471,7 +476,7 @@ export const making: readonly Mistake[] = [
   ),
   mistake(
     'client.withLock of a path below another',
-    ['RangeError', '`paths`', '"/a/b" below "/a"', 'none is below another'],
+    ['RangeError', '`paths`', '"/a/b" below "/a"', 'paths of which none is below another'],
     ({ client }) => client.withLock(['/a/b', '/a'], () => undefined),
   ),
   mistake('a lock key of undefined', ['TypeError', '`target`', 'got undefined', 'a string, a number or a bigint'], () =>

@@ -248,8 +248,8 @@ export const mutants = [
   },
   {
     name: 'the locks of several paths accept one path twice',
-    file: 'src/multi-lock/locks-of-paths.ts',
-    find: 'if (twice !== undefined)',
+    file: 'src/multi-lock/inter-process-multi-lock.ts',
+    find: 'if (twice)',
     replace: 'if (twice === null)',
     tests: tests('behaviour/client-lock', 'refuses no path, a path twice'),
   },
@@ -266,13 +266,6 @@ export const mutants = [
     find: 'if (upper)',
     replace: 'if (upper === null)',
     tests: tests('behaviour/multi-lock', 'with a path below another'),
-  },
-  {
-    name: 'the locks of several paths accept a path below another',
-    file: 'src/multi-lock/locks-of-paths.ts',
-    find: 'if (upper !== undefined)',
-    replace: 'if (upper === null)',
-    tests: tests('behaviour/client-lock', 'refuses no path, a path twice'),
   },
   {
     name: 'close() waits for a half-open connection',

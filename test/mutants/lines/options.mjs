@@ -3,6 +3,20 @@ import { tests } from '../named-tests.mjs';
 /** Options, signals and sleep. */
 export const mutants = [
   {
+    name: 'the error of a bad path in sharedCount does not name the option',
+    file: 'src/semaphore/inter-process-semaphore.ts',
+    find: "validatePath(sharedCount, 'sharedCount')",
+    replace: 'validatePath(sharedCount)',
+    tests: tests('behaviour/newcomer/answers', 'sharedCount: count'),
+  },
+  {
+    name: 'the error of nested paths names an option that the caller does not have',
+    file: 'src/multi-lock/locks-of-paths.ts',
+    find: "mutexes, 'paths'",
+    replace: 'mutexes',
+    tests: tests('behaviour/client-lock', 'refuses no path, a path twice'),
+  },
+  {
     name: "a lease that changes with its caller's object",
     file: 'src/support/validate.ts',
     find: 'return copy as T;',
