@@ -36,6 +36,10 @@ export const endedByJob =
   'The guarded transaction had ended before its commit: the job has sent a begin, a commit or a rollback itself, or went on after an error that ends transactions. ' +
   'What it had written before may be in the store. What it wrote after that was not guarded, and is in the store unless it began another transaction. Let fenced commit';
 
+/** The message for a statement that a job sends when `fenced` has ended its transaction. */
+export const afterTheEnd =
+  'The guarded transaction has ended, so the statement was not sent: the job had failed, or did not wait for it. Let the job wait for all of its statements';
+
 /** A later holder of the lock has written. Nothing of the transaction is in the store. */
 export class StaleTokenError extends GuardError {
   /** The guard's key: the path of the lock, unless the option `key` says otherwise. */

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Fence } from './fence.js';
 import type { Transaction } from './fenced.js';
-import { endedByJob, GuardError } from './guard-error.js';
+import { afterTheEnd, endedByJob, GuardError } from './guard-error.js';
 import { claim } from './postgres-claim.js';
 import { codeOf, executorOf } from './sql.js';
 
@@ -22,13 +22,20 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
     throw error;
   }
   let xid = '';
+  let isOpen = true;
+  // The next statement of a job that goes on would be committed at once, or in the next transaction of the connection.
+  const query = (...args: [string]): unknown => {
+    if (!isOpen) throw new GuardError('ERR_LOCK_GUARD_FAILED', afterTheEnd);
+    return tx.query(...args);
+  };
   return {
-    tx,
+    tx: Object.assign(Object.create(tx) as PoolClient, { query }),
     async claim() {
       xid = await claim(executorOf(tx), fence, idleTimeout);
     },
     async commit() {
       // One message, whose second statement is not executed if the first one fails: in another transaction, 1 / 0.
+      isOpen = false;
       const isSame = `txid_current_if_assigned() IS NOT DISTINCT FROM ${xid}`;
       await tx.query(`SELECT 1 / (${isSame})::int; COMMIT`).catch((error: unknown) => {
         const why = failures[codeOf(error)];
@@ -37,7 +44,10 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
         throw why === undefined || isTrigger ? error : new GuardError('ERR_LOCK_GUARD_FAILED', why, { cause: error });
       });
     },
-    rollback: () => tx.query('ROLLBACK'),
+    rollback() {
+      isOpen = false;
+      return tx.query('ROLLBACK');
+    },
     // The classes 08 and 57 are about the connection and the server's end.
     isAnswer: (error) => /^(?!08|57P|40003)[0-9A-Z]{5}$/.test(codeOf(error)),
     release,

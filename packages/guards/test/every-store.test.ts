@@ -9,11 +9,12 @@ import {
   forceRelease,
 } from '../../../src/index.ts';
 import { EmbeddedZooKeeper } from '../../testing/src/index.ts';
+import { gate } from '../../../lab/gate.ts';
 import { skipWithout } from '../../../lab/skip-without.ts';
 import { aborted, rejection } from '../../../lab/until.ts';
 import { StaleTokenError, type FencedHold, type FencedOptions } from '../src/exports.ts';
 import { unaware } from './support/unaware.ts';
-import { libraries, openDesk, startStore, type Desk, type Store } from './support/desk.ts';
+import { libraries, openDesk, startStore, type Desk, type Store, type Write } from './support/desk.ts';
 
 for (const library of libraries) {
   describe(`a guard with ${library}`, function () {
@@ -132,6 +133,28 @@ for (const library of libraries) {
       await desk.fenced(hold, (write) => write('b'));
       expect(await desk.written()).to.deep.equal(['b']);
     });
+
+    if (library === 'pg' || library === 'mysql2')
+      it('sends nothing more of a job that goes on after `fenced` has settled', async () => {
+        await using hold = await new InterProcessMutex(client, lock).acquire();
+        for (const ends of [() => undefined, () => Promise.reject(new Error('the job failed'))]) {
+          const settled = gate();
+          let late: Promise<Error> | undefined;
+          const job = async (write: Write): Promise<void> => {
+            const goesOn = async (): Promise<void> => {
+              await write('in time');
+              await settled.opened;
+              await write('late');
+            };
+            late = rejection(goesOn());
+            await ends();
+          };
+          await desk.fenced(hold, job).catch(() => undefined);
+          settled.open();
+          expect(await late).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+        }
+        expect(await desk.written()).to.deep.equal(['in time']);
+      });
 
     it('judges the hold again right before the commit', async () => {
       const hold = await new InterProcessMutex(client, lock).acquire();

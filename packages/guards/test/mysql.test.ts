@@ -153,7 +153,7 @@ describe('a guard in MariaDB', function () {
     expect([runs, row?.['number']]).to.deep.equal([2, 6]);
   });
 
-  for (const send of ['query', 'execute', 'none'] as const)
+  for (const send of ['query', 'execute', 'prepared', 'beside', 'none'] as const)
     it(`stores nothing of a job that goes on after a deadlock: ${send}`, async () => {
       await using hold = await locks.hold();
       const key = `deadlock-${send}`;
@@ -168,11 +168,19 @@ describe('a guard in MariaDB', function () {
       await set(other, 2);
       const job = async (tx: mysql.PoolConnection): Promise<void> => {
         await set(tx, 1);
-        const [, error] = await Promise.all([set(other, 1), rejection(set(tx, 2))]);
-        expect(error).to.include({ code: 'ER_LOCK_DEADLOCK' });
+        const statement = await tx.prepare(insert);
+        const ending = Promise.all([set(other, 1), rejection(set(tx, 2))]);
+        const lateBy = {
+          query: () => tx.query(insert, ['late']),
+          execute: () => tx.execute(insert, ['late']),
+          prepared: () => statement.execute(['late']),
+        };
+        const beside = send === 'beside' ? rejection(lateBy.query()) : undefined;
+        const [, failed] = await ending;
+        expect(failed).to.include({ code: 'ER_LOCK_DEADLOCK' });
         if (send === 'none') return;
-        const late: Promise<unknown> = send === 'query' ? tx.query(insert, ['late']) : tx.execute(insert, ['late']);
-        expect(await rejection(late)).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+        const refused = send === 'beside' ? beside : rejection(lateBy[send]());
+        expect(await refused).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
       };
       const error = await rejection(fenced(pool, hold, job, { key }));
       await other.commit();
