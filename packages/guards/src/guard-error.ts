@@ -40,6 +40,13 @@ export const endedByJob =
 export const afterTheEnd =
   'The guarded transaction has ended, so the statement was not sent: the job had failed, or did not wait for it. Let the job wait for all of its statements';
 
+/** The `release` of a job's connection. Another transaction would take the connection before this one is committed. */
+export function refuseRelease(): never {
+  throw new TypeError(
+    'Expected the job to leave `tx.release()` out: `fenced` releases the connection after the commit',
+  );
+}
+
 /** A later holder of the lock has written. Nothing of the transaction is in the store. */
 export class StaleTokenError extends GuardError {
   /** The guard's key: the path of the lock, unless the option `key` says otherwise. */

@@ -1,7 +1,7 @@
 import type { Pool, PoolConnection } from 'mysql2/promise';
 import type { Fence } from './fence.js';
 import type { Transaction } from './fenced.js';
-import { afterTheEnd, GuardError } from './guard-error.js';
+import { afterTheEnd, GuardError, refuseRelease } from './guard-error.js';
 import { claim } from './mysql-claim.js';
 import { codeOf, executorOf } from './sql.js';
 
@@ -54,6 +54,8 @@ class JobConnection {
         const execute = this.#sends((...values) => statement.execute(...values));
         return Object.assign(Object.create(statement) as typeof statement, { execute });
       }),
+      release: refuseRelease,
+      end: refuseRelease, // mysql2 releases a connection of a pool at its end, too
     });
   }
 

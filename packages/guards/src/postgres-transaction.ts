@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Fence } from './fence.js';
 import type { Transaction } from './fenced.js';
-import { afterTheEnd, endedByJob, GuardError } from './guard-error.js';
+import { afterTheEnd, endedByJob, GuardError, refuseRelease } from './guard-error.js';
 import { claim } from './postgres-claim.js';
 import { codeOf, executorOf } from './sql.js';
 
@@ -29,7 +29,7 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
     return tx.query(...args);
   };
   return {
-    tx: Object.assign(Object.create(tx) as PoolClient, { query }),
+    tx: Object.assign(Object.create(tx) as PoolClient, { query, release: refuseRelease }),
     async claim() {
       xid = await claim(executorOf(tx), fence, idleTimeout);
     },

@@ -211,6 +211,19 @@ describe('a guard in MariaDB', function () {
     await other;
   });
 
+  for (const call of ['release', 'end'] as const)
+    it(`refuses a job that calls ${call} of its connection, and stores nothing`, async () => {
+      await using hold = await locks.hold();
+      const job = async (tx: mysql.PoolConnection): Promise<void> => {
+        await tx.query(insert, ['a']);
+        void tx[call]();
+      };
+      const error = await rejection(fenced(pool, hold, job));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.contain('`tx.release()`');
+      expect(await written()).to.deep.equal([]);
+    });
+
   it('says that the outcome is unknown if the answer to the commit is lost', async () => {
     await using hold = await locks.hold();
     await using relay = await loseAnswerTo('COMMIT', portOf(server));

@@ -272,6 +272,18 @@ describe('a guard in PostgreSQL', function () {
     expect(await written()).to.deep.equal([]);
   });
 
+  it('refuses a job that releases its connection, and stores nothing', async () => {
+    await using hold = await locks.hold();
+    const job = async (tx: pg.PoolClient): Promise<void> => {
+      await tx.query(insert, ['a']);
+      tx.release();
+    };
+    const error = await rejection(fenced(pool, hold, job));
+    expect(error).to.be.instanceOf(TypeError);
+    expect(error.message).to.contain('`tx.release()`');
+    expect(await written()).to.deep.equal([]);
+  });
+
   it('says that the outcome is unknown if the answer to the commit is lost', async () => {
     await using hold = await locks.hold();
     await using relay = await loseAnswerTo('COMMIT', portOf(server));

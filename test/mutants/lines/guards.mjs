@@ -134,6 +134,20 @@ export const mutants = [
     tests: one('every-store', 'with pg sends nothing more of a job'),
   },
   {
+    name: 'a guard in MySQL lets a job release its connection',
+    file: 'packages/guards/src/mysql-transaction.ts',
+    find: 'release: refuseRelease,',
+    replace: '',
+    tests: one('mysql', 'refuses a job that calls release of its connection'),
+  },
+  {
+    name: 'a guard in PostgreSQL lets a job release its connection',
+    file: 'packages/guards/src/postgres-transaction.ts',
+    find: ', release: refuseRelease',
+    replace: '',
+    tests: one('postgres', 'refuses a job that releases its connection'),
+  },
+  {
     name: 'a guard in MySQL fulfils although a deadlock has ended the transaction',
     file: 'packages/guards/src/mysql-transaction.ts',
     find: 'job.refuseEnded();',
