@@ -28,22 +28,26 @@ export async function startPostgres(): Promise<StoreServer> {
   await ensure('postgresql', () => existsSync(versions));
   const [newest = ''] = readdirSync(versions).sort((a, b) => Number(b) - Number(a));
   const bin = join(versions, newest, 'bin');
-  return start('SIGQUIT', async (folder, port) => {
-    const initdb = ['-D', folder, '-U', 'guards', '--auth=trust', '--no-sync', '-E', 'UTF8', '--no-locale'];
-    await promisify(execFile)(join(bin, 'initdb'), initdb, {
-      ...user,
-      cwd: folder,
-      env: { ...process.env, TMPDIR: folder },
-    });
-    const settings = {
-      listen_addresses: '127.0.0.1',
-      unix_socket_directories: '',
-      fsync: 'off',
-      max_connections: '50',
-    };
-    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    return [join(bin, 'postgres'), '-D', folder, '-p', String(port), ...options];
-  });
+  return start(
+    'SIGQUIT',
+    async (folder, port) => {
+      const initdb = ['-D', folder, '-U', 'guards', '--auth=trust', '--no-sync', '-E', 'UTF8', '--no-locale'];
+      await promisify(execFile)(join(bin, 'initdb'), initdb, {
+        ...user,
+        cwd: folder,
+        env: { ...process.env, TMPDIR: folder },
+      });
+      const settings = {
+        listen_addresses: '127.0.0.1',
+        unix_socket_directories: '',
+        fsync: 'off',
+        max_connections: '50',
+      };
+      const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+      return [join(bin, 'postgres'), '-D', folder, '-p', String(port), ...options];
+    },
+    'ready to accept connections',
+  );
 }
 
 /** Throws an AdviceError if MariaDB cannot run here. */
@@ -87,9 +91,11 @@ async function ensure(name: string, isThere: () => boolean): Promise<void> {
     });
 }
 
+/** @param ready what the log says when the store serves: PostgreSQL accepts connections, and refuses them, before that */
 async function start(
   signal: 'SIGQUIT' | 'SIGKILL',
   prepare: (folder: string, port: number) => Promise<string[]>,
+  ready = '',
 ): Promise<StoreServer> {
   // The folder that TMPDIR names may be closed to other users.
   const folder = mkdtempSync(join(isRoot ? '/tmp' : tmpdir(), 'guards-'));
@@ -114,7 +120,8 @@ async function start(
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     forgetFolder();
   };
-  for (const giveUpAt = Date.now() + 30_000; !(await accepts(port)); await delay(50)) {
+  const serves = async (): Promise<boolean> => (await accepts(port)) && readFileSync(log, 'utf8').includes(ready);
+  for (const giveUpAt = Date.now() + 30_000; !(await serves()); await delay(50)) {
     if (server.exitCode === null && Date.now() < giveUpAt) continue;
     const said = readFileSync(log, 'utf8').slice(-2_000);
     await stop();
