@@ -143,7 +143,7 @@ export class World implements Struck {
         this.judge.tenures.created(path);
       }
       this.judge.calls.changed([...created, ...deleted]);
-      this.judge.woken.changed(created, deleted);
+      this.judge.woken.changed(changes.map(({ path }) => path));
       this.herd.changed(created, deleted);
       this.#quiet.changed(created, deleted);
     });

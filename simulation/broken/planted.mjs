@@ -178,4 +178,28 @@ export const builds = [
       edit('src/zookeeper/session/watch-znode.ts', '(event) => (early = event);', '(event) => listener.told(event);'),
     ],
   },
+  {
+    name: 'semaphore: a waiter is not woken when a lease is gone',
+    edits: [edit('src/semaphore/lease-internals.ts', 'told: look,', 'told: () => undefined,')],
+  },
+  {
+    name: 'semaphore: leases that are gone before the watch are not noticed',
+    edits: [
+      edit(
+        'src/semaphore/lease-internals.ts',
+        'found: (names) => isSameSet(names, sorted) || look(),',
+        'found: () => undefined,',
+      ),
+    ],
+  },
+  {
+    name: 'weights: a waiter is not woken when the holder is gone',
+    edits: [
+      edit(
+        'src/internals/waiting.ts',
+        "told: (event) => waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'),",
+        "told: (event) => waiting.rank ?? waiter.wake(event === 'deleted' ? 'predecessor-deleted' : 'recheck'),",
+      ),
+    ],
+  },
 ];

@@ -1,6 +1,6 @@
 import type { Committed as CommittedData } from '../../lab/ensemble/committed.ts';
 
-export type Committed = Pick<CommittedData, 'children' | 'ownerOf'>;
+export type Committed = Pick<CommittedData, 'children' | 'get' | 'ownerOf'>;
 
 /** The means of a rule: it tells a violation, and it reads the data that the servers have committed. */
 export interface Bench {

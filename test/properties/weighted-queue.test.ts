@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { nextByWeight } from '../../lab/judge/next-by-weight.ts';
 import { decodeClaim, encodeClaim } from '../../src/weighted/claim.ts';
 import { foreignNames, protectedPrefix, SEQUENCE_MAX, sequenceOf } from '../../src/driver/names.ts';
 import { standardDriver } from '../../src/driver/standard-driver.ts';
@@ -43,22 +44,11 @@ const claimOf = ({ holder, overtakers }: Queue) => ({
   overtakers,
 });
 
-/** The rule as docs/locks/weights.md states it, word by word. */
-function nextByRule(waiters: readonly WeightedChild[], overtakers: readonly number[]): WeightedChild | undefined {
-  const overtaken = (one: WeightedChild): number => overtakers.filter((sequence) => sequence > one.sequence).length;
-  const mayPass = (one: WeightedChild, other: WeightedChild): boolean =>
-    overtaken(other) < other.overtakesPerWeight * (one.weight - other.weight);
-  const byWeight = waiters.toSorted((a, b) => b.weight - a.weight || a.sequence - b.sequence);
-  return byWeight.find((one) =>
-    waiters.every((other) => other.sequence >= one.sequence || other.weight >= one.weight || mayPass(one, other)),
-  );
-}
-
 function orderByRule({ children, holder, overtakers }: Queue): string[] {
   const order = holder ? [holder.name] : [];
   let waiters = children.filter((one) => one !== holder);
   const all = [...overtakers];
-  for (let next = nextByRule(waiters, all); next; next = nextByRule(waiters, all)) {
+  for (let next = nextByWeight(waiters, all); next; next = nextByWeight(waiters, all)) {
     const served = next;
     order.push(served.name);
     all.push(served.sequence);
@@ -178,7 +168,7 @@ describe('the queue of a weighted lock, with any waiters', () => {
     fc.assert(
       fc.property(queues, (queue) => {
         const seen = new WeightedQueue(queue.shuffled, claimOf(queue));
-        const next = nextByRule(
+        const next = nextByWeight(
           queue.children.filter((one) => one !== queue.holder),
           queue.overtakers,
         );
@@ -206,7 +196,7 @@ describe('the queue of a weighted lock, with any waiters', () => {
   it('never grants a waiter before an earlier one that is as heavy or heavier', () => {
     fc.assert(
       fc.property(queues, (queue) => {
-        const next = nextByRule(queue.children, queue.overtakers);
+        const next = nextByWeight(queue.children, queue.overtakers);
         expect(next).to.not.equal(undefined);
         for (const one of queue.children)
           if (next && one.sequence < next.sequence) expect(one.weight).to.be.lessThan(next.weight);
@@ -259,7 +249,7 @@ describe('the queue of a weighted lock, with any waiters', () => {
       fc.property(queues, (queue) => {
         const { children, holder, overtakers } = queue;
         const seen = new WeightedQueue(children, claimOf(queue));
-        const next = nextByRule(
+        const next = nextByWeight(
           children.filter((one) => one !== holder),
           overtakers,
         );

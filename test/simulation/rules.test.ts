@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import { LockLostError, type LossReason, OutcomeUnknownError, RequestFailedError } from '../../src/index.ts';
 import { ZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
+import { protectedPrefix } from '../../src/driver/names.ts';
+import { encodeClaim } from '../../src/weighted/claim.ts';
+import { weightedLockName } from '../../src/weighted/weighted-name.ts';
 import type { Claim } from '../../simulation/claim.ts';
+import type { LockPlan } from '../../simulation/plan.ts';
+import { admittedTo } from '../../simulation/rules/admitted.ts';
 import { Calls } from '../../simulation/rules/calls.ts';
 import { Closed } from '../../simulation/rules/closed.ts';
 import { GuardedWrites } from '../../simulation/rules/guarded-writes.ts';
@@ -20,6 +25,16 @@ import { Woken } from '../../simulation/rules/woken.ts';
 import { RecordWriter } from '../../lab/wire/record.ts';
 import { encode, type Item, type Request } from '../../lab/wire/request.ts';
 import { RuleBench, processAt, simClient, znode } from './support/rule-bench.ts';
+
+/** The name of a child of a lock with weights, where one overtake is allowed for each step of weight. */
+function weighted(weight: number, sequence: number): string {
+  const uuid = '6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a';
+  return `${protectedPrefix(uuid, weightedLockName(weight, 1))}${String(sequence).padStart(10, '0')}`;
+}
+
+function claimedBy(holder: string, ...overtakers: number[]): Buffer {
+  return encodeClaim({ holder, overtakers });
+}
 
 describe('the judge of a simulation', () => {
   let bench: RuleBench;
@@ -449,12 +464,12 @@ describe('the judge of a simulation', () => {
       woken = new Woken(bench, losses, [{ path: '/locks/a', is: 'mutex' }], terms.sessionTimeoutMs);
       for (const [index, path] of [first, second].entries()) {
         bench.znodes.set(path, BigInt(index + 1));
-        woken.changed([path], []);
+        woken.changed([path]);
       }
     });
     const grantAfter = (ms: number, its: object = {}): string[] => {
       bench.znodes.delete(first);
-      woken.changed([], [first]);
+      woken.changed([first]);
       bench.time += ms;
       woken.granted({ ...bench.claim(2), calledAt: 0, ...its });
       return bench.told;
@@ -479,6 +494,75 @@ describe('the judge of a simulation', () => {
     it('accepts one that a fault may have kept from the news', () => {
       losses.hurt(['p0c0'], 10, 'delay');
       expect(grantAfter(2_500)).to.deep.equal([]);
+    });
+
+    /** The names of the znodes that are admitted to a lock: with these children, each with its session, and these data. */
+    const admitted = (
+      lock: LockPlan,
+      children: Readonly<Record<string, bigint>>,
+      data?: [string, Buffer],
+    ): string[] => {
+      bench.znodes.clear();
+      for (const [name, session] of Object.entries(children)) bench.znodes.set(`/locks/a/${name}`, session);
+      if (data) bench.data.set(...data);
+      return admittedTo(lock, bench.committed()).map(({ path }) => path.slice('/locks/a/'.length));
+    };
+
+    it('knows whom a semaphore has room for', () => {
+      const [one, two, turn] = ['leases/l-0000000001', 'leases/l-0000000002', 'locks/l-0000000007'];
+      const [path, sharedCount] = ['/locks/a', '/count'];
+      const fixed: LockPlan = { path, is: 'semaphore', maxLeases: 2 };
+      const later = 'locks/l-0000000008';
+      expect(admitted(fixed, { [two]: 2n, [later]: 4n, [turn]: 3n })).to.deep.equal([two, turn]);
+      expect(admitted(fixed, { [two]: 2n, [one]: 1n, [turn]: 3n })).to.deep.equal([one, two]);
+      expect(admitted({ path, is: 'semaphore-mutex' }, { [two]: 2n, [one]: 1n, [turn]: 3n })).to.deep.equal([one]);
+      expect(admitted({ path, is: 'semaphore-mutex' }, { [turn]: 3n })).to.deep.equal([turn]);
+      const shared: LockPlan = { path, is: 'semaphore', maxLeases: 2, sharedCount };
+      expect(admitted(shared, { [one]: 1n, [turn]: 3n })).to.deep.equal([]);
+      const count = Buffer.from([0, 0, 0, 1]);
+      expect(admitted(shared, { [two]: 2n, [one]: 1n, [turn]: 3n }, [sharedCount, count])).to.deep.equal([one]);
+    });
+
+    it('knows whom the rule of weights lets in', () => {
+      const [light, heavy, other] = [weighted(1, 1), weighted(2, 2), weighted(2, 3)];
+      const lock: LockPlan = { path: '/locks/a', is: 'weighted', overtakesPerWeight: 1 };
+      const all = { [light]: 1n, [other]: 3n, [heavy]: 2n };
+      expect(admitted(lock, all)).to.deep.equal([heavy]);
+      expect(admitted(lock, all, ['/locks/a', claimedBy(other)])).to.deep.equal([other]);
+      // The light one was overtaken once, which is its limit.
+      expect(admitted(lock, all, ['/locks/a', claimedBy(weighted(2, 4), 4)])).to.deep.equal([light]);
+      expect(admitted(lock, {})).to.deep.equal([]);
+    });
+
+    it('counts from the turn in which a lease was created, and again after the count was too small', () => {
+      const lock: LockPlan = { path: '/locks/a', is: 'semaphore', maxLeases: 2, sharedCount: '/count' };
+      const turn = '/locks/a/locks/l-0000000001';
+      const lease = '/locks/a/leases/l-0000000000';
+      const write = (count: number): void => {
+        bench.data.set('/count', Buffer.from([0, 0, 0, count]));
+        semaphore.changed(['/count']);
+      };
+      const grant = (ofTwo = ''): string[] => {
+        const made = { lock, call: { how: ofTwo === '' ? ('plain' as const) : ('many' as const) } };
+        const claim = bench.claim(1, made);
+        semaphore.granted({ ...claim, owner: { ...claim.owner, id: `p0c0#1${ofTwo}` }, path: lease, calledAt: 0 });
+        return bench.told.splice(0);
+      };
+      const semaphore = new Woken(bench, losses, [lock], terms.sessionTimeoutMs);
+      write(1);
+      bench.znodes.set(turn, 1n);
+      semaphore.changed([turn]);
+      bench.time += 2_401;
+      bench.znodes.set(lease, 1n);
+      semaphore.changed([lease]);
+      expect(grant()).to.deep.equal(['I4']);
+      // The first of two leases waits for the second one.
+      expect(grant('.0')).to.deep.equal([]);
+      expect(grant('.1')).to.deep.equal(['I4']);
+      write(0);
+      expect(grant()).to.deep.equal([]);
+      write(1);
+      expect(grant()).to.deep.equal([]);
     });
 
     it('accepts one whose process did not run, and one behind another of its own process', () => {

@@ -11,6 +11,8 @@ export class RuleBench implements Bench {
   /** The sessions of the ephemeral znodes. */
   readonly znodes = new Map<string, bigint>();
   readonly granted = new Set<string>();
+  /** The data of the znodes that have any. */
+  readonly data = new Map<string, Buffer>();
 
   readonly now = (): number => this.time;
   readonly wasGranted = (path: string): boolean => this.granted.has(path);
@@ -21,6 +23,7 @@ export class RuleBench implements Bench {
         .filter((znode) => znode.startsWith(`${path}/`))
         .map((znode) => znode.slice(path.length + 1)),
     ownerOf: (path: string) => this.znodes.get(path),
+    get: (path: string) => ({ data: this.data.get(path) ?? null, czxid: 0, ephemeralOwner: 0n }),
   });
 
   /** A grant of the n-th znode of `/locks/a`, which exists, to session `n`. */
