@@ -12,6 +12,7 @@ import { GuardedWrites } from './rules/guarded-writes.ts';
 import { Calls } from './rules/calls.ts';
 import { Leases } from './rules/leases.ts';
 import { Losses, type LossTerms } from './rules/losses.ts';
+import { MultiLocks } from './rules/multi-locks.ts';
 import { isOrdered, judgeExistence, olderThan } from './rules/order.ts';
 import { ReEntry } from './rules/re-entry.ts';
 import { Revocations } from './rules/revocations.ts';
@@ -32,6 +33,7 @@ export class Judge implements Bench {
   readonly committed: () => Committed;
   readonly writes = new GuardedWrites(this, (claim, order) => this.#wrote(claim, order));
   readonly terms = new Terms(this);
+  readonly multiLocks = new MultiLocks(this);
   readonly reEntry = new ReEntry(this);
   readonly revocations: Revocations;
   readonly losses: Losses;
@@ -110,6 +112,7 @@ export class Judge implements Bench {
   /** Called after each event in which code of a client ran. */
   look(): void {
     this.terms.look();
+    this.multiLocks.look();
     this.taken.look();
     for (const [path, claims] of this.#claims) {
       if (claims.length < 2) continue;

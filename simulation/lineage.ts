@@ -1,6 +1,7 @@
 import { Random } from '../lab/random.ts';
 import { drawGround } from './draw-ground.ts';
 import { withMoves } from './draw-moves.ts';
+import { withMultiLocks } from './draw-multi-locks.ts';
 import { drawPlan } from './draw-plan.ts';
 import { withTurns } from './draw-turns.ts';
 import { isFault, type Plan, type Step } from './plan.ts';
@@ -27,7 +28,7 @@ export function planOf(
   size: { readonly steps: number; readonly members: number },
 ): Plan {
   // Every second plan is one of grounds.
-  const drawn = withTurns(withMoves(seed % 2 === 0 ? drawGround(seed, size) : drawPlan(seed, size)));
+  const drawn = withMultiLocks(withTurns(withMoves(seed % 2 === 0 ? drawGround(seed, size) : drawPlan(seed, size))));
   return mutations.reduce((plan, mutation) => mutated(plan, mutation, size), drawn);
 }
 

@@ -1,4 +1,4 @@
-import { InterProcessMultiLock, InterProcessMutex, lockContext, type Hold } from '../src/index.ts';
+import { InterProcessMultiLock, InterProcessMutex, lockContext, type Hold, type ReleaseOutcome } from '../src/index.ts';
 import type { Claim } from './claim.ts';
 import type { Judge } from './judge.ts';
 import { mutexOf, optionsOf, ownerOf, roleInMultiLock, usableOf, type Owner, type Task } from './owner.ts';
@@ -225,21 +225,24 @@ export class Owners {
     const hold = await this.settling.granted(first, both.acquire(options), task.call.timeoutMs);
     if (hold === undefined) return;
     const claims = hold.holds.map((part, index) => this.#judge.granted(owners[index] ?? first, part));
-    await this.work.run(first, claims, hold, hold.signal);
-    await this.#release(first, claims, hold);
+    const together = { claims, hold, stop: hold.signal };
+    this.#judge.multiLocks.granted(together);
+    await this.work.run(first, claims, hold, together.stop);
+    this.#judge.multiLocks.released(together, await this.#release(first, claims, hold));
   }
 
   async #release(
     owner: Owner,
     claims: readonly Claim[],
-    hold: { release(): Promise<'released' | 'lost'> },
-  ): Promise<void> {
+    hold: { release(): Promise<ReleaseOutcome> },
+  ): Promise<ReleaseOutcome> {
     for (const claim of claims) this.#judge.released(claim);
     const outcome = await this.settling.inTime(owner, 'release', hold.release(), undefined);
     for (const claim of claims) this.#ended(claim.owner, outcome);
+    return outcome;
   }
 
-  #ended({ client, id }: Owner, outcome: 'released' | 'lost'): void {
+  #ended({ client, id }: Owner, outcome: ReleaseOutcome): void {
     this.#judge.recorder.owner(client.name, id, { type: 'released', outcome });
   }
 }

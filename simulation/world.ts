@@ -187,6 +187,7 @@ export class World implements Struck {
       // Earlier than its acquire resolves, and also for a lock that a multi-lock gives back.
       library.on('lock', (event) => {
         if (event.type === 'acquired') this.judge.grantedZnode(event.znode);
+        if (event.type === 'lost') this.judge.multiLocks.lost(event.znode);
       });
     });
     this.judge.recorder.started(name, this.#restarts);

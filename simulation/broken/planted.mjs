@@ -202,4 +202,50 @@ export const builds = [
       ),
     ],
   },
+  {
+    name: 'multi-lock: the hold is valid as long as its first lock is',
+    edits: [
+      edit(
+        'src/multi-lock/multi-hold.ts',
+        '!this.#lease?.isOver && this.holds.every((hold) => hold.isValid);',
+        '!this.#lease?.isOver && this.holds.slice(0, 1).every((hold) => hold.isValid);',
+      ),
+    ],
+  },
+  {
+    name: 'multi-lock: only the loss of the first lock is heard',
+    edits: [
+      edit(
+        'src/multi-lock/multi-hold.ts',
+        '...this.holds.map((hold) => abortHubs',
+        '...this.holds.slice(0, 1).map((hold) => abortHubs',
+      ),
+    ],
+  },
+  {
+    name: 'multi-lock: a transaction checks the znode of the first lock only',
+    edits: [
+      edit(
+        'src/multi-lock/multi-hold.ts',
+        'paths: () => guards.flatMap(({ paths }) => paths()),',
+        'paths: () => first.paths(),',
+      ),
+    ],
+  },
+  {
+    name: 'multi-lock: granted although a lock was lost during the wait for another',
+    edits: [
+      edit(
+        'src/multi-lock/inter-process-multi-lock.ts',
+        'if (holds.every((hold) => hold.isValid)) return holds;',
+        'if (holds.at(-1)?.isValid) return holds;',
+      ),
+    ],
+  },
+  {
+    name: 'multi-lock: released, says the release of the last lock',
+    edits: [
+      edit('src/multi-lock/multi-hold.ts', 'return settled.every((one)', 'return settled.slice(0, 1).every((one)'),
+    ],
+  },
 ];

@@ -14,6 +14,7 @@ import { Herd } from '../../simulation/rules/herd.ts';
 import { Leases } from '../../simulation/rules/leases.ts';
 import { Losses } from '../../simulation/rules/losses.ts';
 import { judgeExistence, olderThan } from '../../simulation/rules/order.ts';
+import { MultiLocks, type Together } from '../../simulation/rules/multi-locks.ts';
 import { Places } from '../../simulation/rules/places.ts';
 import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
@@ -381,6 +382,69 @@ describe('the judge of a simulation', () => {
       heard.isTold = deaf.isTold = true;
       terms.look();
       expect(bench.told).to.deep.equal(['I8']);
+    });
+  });
+
+  describe('of multi-locks', () => {
+    let multiLocks: MultiLocks;
+    beforeEach(() => {
+      multiLocks = new MultiLocks(bench);
+    });
+
+    /** A hold that says what it is told to, and whose code has that signal. */
+    function granted({ error, stop = AbortSignal.abort() }: { error?: Error; stop?: AbortSignal } = {}): Together {
+      const assertValid = (): void => {
+        if (error) throw error;
+      };
+      const together = { claims: [bench.claim(1), bench.claim(2)], hold: { assertValid }, stop };
+      multiLocks.granted(together);
+      return together;
+    }
+    const lost = new LockLostError('/locks/a', 'node-deleted', {}, 'it is gone');
+    const told = (together: Together, how: object): string[] => {
+      Object.assign(together.claims[1] as Claim, how);
+      multiLocks.look();
+      return bench.told;
+    };
+
+    it('tells a hold that does not say, or whose signal does not abort, when its second lock is lost', () => {
+      expect(told(granted({ error: lost }), { isTold: true })).to.deep.equal([]);
+      expect(told(granted(), { isTold: true })).to.deep.equal(['multi']);
+      expect(told(granted({ error: lost, stop: new AbortController().signal }), { isTold: true })).to.have.length(2);
+      expect(told(granted({ error: new Error('released') }), { isTold: true })).to.have.length(3);
+    });
+
+    it('tells a hold that is lost although none of its locks is', () => {
+      expect(told(granted({ stop: new AbortController().signal }), {})).to.deep.equal([]);
+      expect(told(granted(), {})).to.deep.equal(['multi']);
+    });
+
+    it('accepts a loss after the release, and of a process that has crashed', () => {
+      expect(told(granted({ stop: new AbortController().signal }), { isReleased: true, isTold: true })).to.have.length(
+        0,
+      );
+      const crashed = bench.claim(3, { client: simClient({ process: processAt(0, { isDead: true }) }) });
+      expect(told(granted(), { owner: crashed.owner })).to.deep.equal([]);
+    });
+
+    it('tells a grant after one of its locks was lost, unless that was in the same event', () => {
+      multiLocks.lost(znode(2));
+      granted({ stop: new AbortController().signal });
+      expect(bench.told).to.deep.equal([]);
+      bench.time += 1;
+      multiLocks.lost(znode(2));
+      granted({ stop: new AbortController().signal });
+      expect(bench.told).to.deep.equal(['multi']);
+    });
+
+    it('tells a release that does not say that one of its locks was lost', () => {
+      const together = granted({ error: lost });
+      multiLocks.released(together, 'released');
+      expect(told(together, { isTold: true })).to.deep.equal([]);
+      multiLocks.released(together, 'lost');
+      expect(bench.told).to.deep.equal([]);
+      multiLocks.released(together, 'released');
+      expect(bench.told).to.deep.equal(['multi']);
     });
   });
 
