@@ -7,7 +7,6 @@ export const unreached: ReadonlyMap<string, string> = new Map([
   ['granted after the deadline', 'a timer or an abort must run between two microtasks'],
   ['a list from a server that lags behind the create', 'a client refuses each server that is behind its last answer'],
   ['transaction: refused for an error of the session', 'the simulated servers end the connection instead'],
-  ['sticky: taken while nobody holds it', 'a plan must take a sticky lock by force while it is idle'],
   ['ghost: no server can know it any more', 'the servers must refuse a ghost for longer than its session lasts'],
   ['a session lost while its client closes', 'a close must wait for an answer until the deadline has passed'],
   ['successor: took the place of its session', 'no plan loses data'],
