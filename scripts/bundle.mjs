@@ -26,6 +26,13 @@ export async function bundleLibrary(folder, { exports }) {
   const outfile = join(folder, exports['.'].default);
   const plugins = [withoutMarks];
   await build({ ...options, entryPoints: [`${folder}/src/index.ts`], outfile, packages: 'external', plugins });
+  writeFileSync(outfile, withClassNames(readFileSync(outfile, 'utf8')));
+}
+
+/** esbuild renames a class that its own body names, so error texts and loggers would show `_LockTimeoutError`. */
+function withClassNames(code) {
+  const renamed = [...code.matchAll(/^var (\w+) = class _\1\b/gm)];
+  return renamed.reduce((text, [, name]) => text.replaceAll(new RegExp(`\\b_${name}\\b`, 'g'), name), code);
 }
 
 /** Resolves with the files that the bundle consists of. */

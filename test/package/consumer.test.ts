@@ -14,6 +14,7 @@ import {
   lockByImport,
   lockByRequire,
   loginByKerberos,
+  namesOfClasses,
   twoCopies,
 } from './support/programs.ts';
 import { tarball } from './support/tarball.ts';
@@ -52,6 +53,11 @@ describe(`an application on Node ${process.version}`, function () {
     consumer.write('plugin/index.cjs', "module.exports = require('zookeeper-fair-lock');");
     consumer.write('copies.cjs', twoCopies);
     await nodePrints('excluded, refused 6 of 6, reloaded', 'copies.cjs');
+  });
+
+  it('sees each class by its name, as error texts and loggers do', async () => {
+    consumer.write('names.cjs', namesOfClasses);
+    await nodePrints('classes, and [] with another name', 'names.cjs');
   });
 
   it('calls listeners that do not own the lock', async () => {

@@ -145,3 +145,10 @@ function refusal(use) {
 }
 void main();
 `;
+
+/** Prints the exported functions and classes that have another name than their export. */
+export const namesOfClasses = `
+const functions = Object.entries(require('zookeeper-fair-lock')).filter(([, value]) => typeof value === 'function');
+const others = functions.filter(([name, value]) => value.name !== name).map(([, value]) => value.name);
+console.log(functions.length > 20 ? 'classes, and' : 'few, and', JSON.stringify(others), 'with another name');
+`;
