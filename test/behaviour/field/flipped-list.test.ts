@@ -6,12 +6,23 @@ import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { InProcess } from '../operator/in-process.ts';
 import { until } from '../../../lab/until.ts';
+import { everyBit, numbersIn, testFlippedLists } from './flipped-lists.ts';
 import { awaitedLater } from './support.ts';
 
 const sessionTimeoutMs = 4_000;
 const noNode = -101;
 
 const mutex = (client: LockClient, path: string): InterProcessMutex => new InterProcessMutex(client, path);
+
+describe('FIELD D2: one flipped bit in a list of children', () => {
+  // Each bit in the last digit of a number, and one in the word and two in the uuid before it. The first byte shows the
+  // list. All places are in test/faults.
+  testFlippedLists('in a name', [0], (at, list) => {
+    const numbers = numbersIn(list);
+    if (numbers.includes(at - 9)) return everyBit;
+    return numbers.includes(at + 12) ? [0, 1] : numbers.includes(at + 2) || at === 0 ? [0] : [];
+  });
+});
 
 describe('FIELD D2: one flipped bit in a list of children', () => {
   const lab = labOfEachTest('flipped-list', { server: 'own', proxy: true });
