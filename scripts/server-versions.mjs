@@ -1,7 +1,7 @@
 import { register } from 'tsx/esm/api';
 
 register();
-export const { newestVersion, serverVersions } = await import('../lab/servers/versions.ts');
+export const { chosenVersion, newestVersion, serverVersions } = await import('../lab/servers/versions.ts');
 const { ensureServerJars } = await import('../lab/servers/server-jars.ts');
 
 /** Installs a ZooKeeper. Resolves with the reason why that is not possible, or undefined if it is installed. */

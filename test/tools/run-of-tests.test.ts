@@ -54,6 +54,20 @@ describe('a run of several test files', function () {
     expect(stderr).to.equal(`Expected a folder with tests, got ${folder}\n`);
   });
 
+  it('on a server: refuses a version that is none, or is missing', () => {
+    for (const [args, got] of [
+      [['--only', 'banana'], 'banana'],
+      [['--only'], ''],
+    ] as const) {
+      const { status, stderr } = spawnSync(process.execPath, ['scripts/versions.mjs', ...args], {
+        cwd: root,
+        encoding: 'utf8',
+      });
+      expect(status).to.equal(1);
+      expect(stderr).to.match(new RegExp(`Expected ZOOKEEPER_VERSION to be a version like \\S+, got ${got}$`, 'm'));
+    }
+  });
+
   function fileOf(name: string, body: string): string {
     const file = join(folder, `${name}.test.ts`);
     writeFileSync(file, `describe('the file', () => { ${body} });`);
