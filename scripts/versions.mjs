@@ -2,17 +2,17 @@
 // server of lab/servers/versions.ts. ZOOKEEPER_VERSION chooses the server of any other command.
 import { bootstrap } from './bootstrap.mjs';
 import { close, resultsOf } from './mocha.mjs';
-import { chosenVersion, lackOfVersion, serverVersions } from './server-versions.mjs';
 import { sumOf, wordsOf } from './shards.mjs';
 import { comparisons, curatorTests, filesOf, globOf } from './suites.mjs';
 
+bootstrap();
+const { chosenVersion, lackOfVersion, serverVersions } = await import('./server-versions.mjs');
 const args = process.argv.slice(2);
 const at = args.indexOf('--only');
 const only = at === -1 ? undefined : (args.splice(at, 2)[1] ?? '').split(',');
 // Else a slip of the pen would be a skipped test, or run all versions for hours.
 for (const version of only ?? []) chosenVersion({ ZOOKEEPER_VERSION: version });
 
-bootstrap();
 delete process.env.ZOOKEEPER_CONNECT;
 const results = [];
 const suites = filesOf(['contract', 'interop', 'ensemble', 'console'].map(globOf)).filter(
