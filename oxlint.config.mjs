@@ -180,6 +180,7 @@ export default {
   },
   overrides: [
     { files: ['**/*.ts'], rules: { ...strict, 'no-undef': 'off', 'no-redeclare': 'off' } },
+    ...onlyImports('src', 'src/index.ts may import from every room of src', ['**/packages/**']),
     ...rooms,
     ...packages,
     ...surroundings.overrides,

@@ -1,5 +1,5 @@
 // npm run check [-- names of checks | --fix | --fresh]: what can be checked without running a test, two checks at a time.
-// What each has found is kept in .cache, so that the next run reads only what has changed; with --fresh, nothing is kept
+// What most have found is kept in .cache, so that the next run reads only what has changed; with --fresh, nothing is kept
 // from earlier runs. --fix writes the format and the public API instead.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -19,7 +19,10 @@ export async function runMocha(node, args, suites = fastSuites.map(globOf)) {
   return close(await resultsOf(node, args, suites));
 }
 
-/** Runs them, and resolves with a result of each file. A signal ends this process after the tests that run. */
+/** The signal after which no further file runs. The process itself ends when its callers have cleaned up. */
+let endedBy;
+
+/** Runs them, and resolves with a result of each file. */
 export async function resultsOf(node, args, suites) {
   const isVerbose = args.includes('--verbose');
   const named = args.filter((arg) => arg.endsWith('.ts'));
@@ -29,11 +32,11 @@ export async function resultsOf(node, args, suites) {
   const isAlone = named.length > 0 && files.length === 1;
   const jobs = isAlone ? [files] : jobsOf(files);
   const results = [];
-  let endedBy;
   const end = (signal) => {
     endedBy = signal;
     jobs.length = 0;
   };
+  if (endedBy) end(endedBy);
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, end);
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
@@ -53,7 +56,7 @@ export async function resultsOf(node, args, suites) {
     }),
   );
   for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, end);
-  if (endedBy) process.exit(128 + constants.signals[endedBy]);
+  if (endedBy) results.push(failureOf(`${endedBy} ended the run`));
   return results;
 }
 
@@ -69,6 +72,7 @@ export function close(results) {
   for (const problem of sum.problems) console.log(`\nFAILED: ${problem}`);
   console.log(`\n${wordsOf(sum)} in ${(performance.now() / 1_000).toFixed(0)} s`);
   if (sum.skipped > 0) for (const lack of sum.lacks) console.log(`Skipped tests: ${lack}`);
+  if (endedBy) return 128 + constants.signals[endedBy];
   return sum.failed === 0 ? 0 : 1;
 }
 

@@ -17,6 +17,14 @@ const suite = (...args) => npm('suite', '--', ...args);
 const chosen = choose([
   step('real', 60, ['npm', 'test', '--', '--world', 'real']),
   step('delays', 30, ['npm', 'test'], { TEST_SEED: seed }),
+  step(
+    'flipped-bits',
+    30,
+    ['npm', 'test', '--', 'test/faults/flipped-bits.test.ts', 'test/faults/flipped-lists.test.ts'],
+    {
+      TEST_SEED: seed,
+    },
+  ),
   step('node-22', 30, ['node', 'scripts/node-versions.mjs', '22']),
   step('node-24', 30, ['node', 'scripts/node-versions.mjs', '24']),
   step('coverage', 30, suite('coverage')),

@@ -39,7 +39,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
    * const both = new InterProcessMultiLock([mutexA, mutexB]);
    */
   constructor(locks: readonly PartOfMultiLock<Part>[]);
-  /** @internal Errors name `paths` if the application has given paths. */ // eslint-disable-next-line @typescript-eslint/unified-signatures -- one signature would make the option public
+  /** @internal Errors name `paths` if the application has given paths. */ // oxlint-disable-next-line typescript/unified-signatures -- one signature would make the option public
   constructor(locks: readonly PartOfMultiLock<Part>[], option: 'locks' | 'paths');
   constructor(locks: readonly PartOfMultiLock<Part>[], option: 'locks' | 'paths' = 'locks') {
     const given: unknown = locks;

@@ -1,9 +1,11 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { until } from '../../lab/until.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -54,6 +56,44 @@ describe('a run of several test files', function () {
     expect(stderr).to.equal(`Expected a folder with tests, got ${folder}\n`);
   });
 
+  it('ends at SIGTERM when its caller has cleaned up, and so does the process of the tests', async () => {
+    const [started, cleaned] = [join(folder, 'pid'), join(folder, 'cleaned')];
+    const test = fileOf(
+      'endless',
+      `it('waits', async () => {
+        (await import('node:fs')).writeFileSync(${JSON.stringify(started)}, String(process.pid));
+        await new Promise(() => undefined);
+      });`,
+    );
+    const program = `
+      import { writeFileSync } from 'node:fs';
+      import { runMocha } from './scripts/mocha.mjs';
+      try { process.exitCode = await runMocha(process.execPath, [${JSON.stringify(test)}]); }
+      finally { writeFileSync(${JSON.stringify(cleaned)}, ''); }`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: root, stdio: 'ignore' });
+    const exited = once(child, 'exit');
+    const pidOfTests = (): number => (existsSync(started) ? Number(readFileSync(started, 'utf8')) : 0);
+    try {
+      await until('the test runs', () => pidOfTests() > 0, 60_000);
+      child.kill('SIGTERM');
+      expect(await exited).to.deep.equal([143, null]);
+      expect(existsSync(cleaned)).to.equal(true);
+      await until('the tests have ended', () => !isAlive(pidOfTests()));
+    } finally {
+      child.kill('SIGKILL');
+      if (isAlive(pidOfTests())) process.kill(pidOfTests(), 'SIGKILL');
+    }
+  });
+
+  it('on a server: refuses a comparison with one that the embedded server does not imitate', () => {
+    const args = ['scripts/versions.mjs', '--only', '3.9.5,3.9.0', 'test/contract/embedded/compare.test.ts'];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+    expect(status).to.equal(2);
+    expect(stderr).to.match(
+      /^test\/contract\/embedded\/compare\.test\.ts compares .+\(--only [\d.,]+\), got 3\.9\.0\n$/,
+    );
+  });
+
   it('on a server: refuses a version that is none, or is missing', () => {
     for (const [args, got] of [
       [['--only', 'banana'], 'banana'],
@@ -84,3 +124,12 @@ describe('a run of several test files', function () {
     return { status, stdout, totals: JSON.parse(readFileSync(totals, 'utf8')) as Record<string, number> };
   }
 });
+
+function isAlive(pid: number): boolean {
+  if (pid === 0) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

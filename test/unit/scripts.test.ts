@@ -1,10 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { until } from '../../lab/until.ts';
 
 const { changelogOf, isAfter, manifestWith, withVersion } = (await import(script('release/version.mjs'))) as {
   changelogOf(text: string, version: string, date: string): { text: string; section: string };
@@ -78,40 +73,6 @@ describe('the test files of a run', () => {
   it('of behaviour are in the virtual world, and the others are not', () => {
     expect(isVirtual('test/behaviour/hold.test.ts')).to.equal(process.env['TEST_WORLD'] !== 'real');
     expect(isVirtual('test/unit/wire.test.ts')).to.equal(false);
-  });
-});
-
-describe('a run of tests', () => {
-  it('ends at SIGTERM, and so does the process of the tests', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'ended-'));
-    const [test, started] = [join(folder, 'endless.ts'), join(folder, 'pid')];
-    writeFileSync(
-      test,
-      `import { writeFileSync } from 'node:fs';
-      it('waits', () => {
-        writeFileSync(${JSON.stringify(started)}, String(process.pid));
-        return new Promise(() => undefined);
-      });`,
-    );
-    const run = spawn(process.execPath, ['scripts/test.mjs', test], { stdio: 'ignore' });
-    const exited = once(run, 'exit');
-    try {
-      await until('the test runs', () => existsSync(started) && readFileSync(started, 'utf8') !== '');
-      run.kill('SIGTERM');
-      expect(await exited).to.deep.equal([143, null]);
-      await until('the tests have ended', () => !isAlive(Number(readFileSync(started, 'utf8'))));
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
-
-  it('with a server that the embedded one does not imitate is refused for a comparison', () => {
-    const args = ['scripts/versions.mjs', '--only', '3.9.5,3.9.0', 'test/contract/embedded/compare.test.ts'];
-    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-    expect(status).to.equal(2);
-    expect(stderr).to.match(
-      /^test\/contract\/embedded\/compare\.test\.ts compares .+\(--only 3\.8\.0,3\.9\.5\), got 3\.9\.0\n$/,
-    );
   });
 });
 
@@ -287,12 +248,4 @@ interface Line {
 
 function script(path: string): string {
   return new URL(`../../scripts/${path}`, import.meta.url).href;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

@@ -11,6 +11,13 @@ const { surroundings } = (await import(new URL('../../scripts/lint/surroundings.
   surroundings: { overrides: [{ rules: object }]; modulesFor: (folder: string) => object[] };
 };
 
+interface Patterns {
+  readonly patterns: readonly object[];
+}
+const { default: config } = (await import(new URL('../../oxlint.config.mjs', import.meta.url).href)) as {
+  default: { overrides: { files: string[]; rules?: { 'no-restricted-imports'?: [string, Patterns] } }[] };
+};
+
 describe('the lock takes its clock, its chance and its network as arguments, so the linter', () => {
   let found: ReadonlyMap<string, string[]>;
 
@@ -59,6 +66,17 @@ describe('the lock takes its clock, its chance and its network as arguments, so 
     it(`allows ${text}`, () => {
       expect(found.get(text)).to.deep.equal([]);
     });
+});
+
+it('each room of src has its own rule of imports, which refuses the modules of time, chance and network', () => {
+  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((each) => each.isDirectory());
+  expect(folders).to.have.length.above(10);
+  for (const { name } of folders) {
+    const ofRoom = config.overrides.findLast(({ files }) => files.includes(`src/${name}/**/*.ts`));
+    const [, { patterns }] = ofRoom?.rules?.['no-restricted-imports'] ?? ['', { patterns: [] }];
+    expect(patterns, name).to.include.members(surroundings.modulesFor('src'));
+    expect(JSON.stringify(patterns[0]), name).to.include(`src/${name} may import from`);
+  }
 });
 
 it('the lock does not ask Date for the time', () => {

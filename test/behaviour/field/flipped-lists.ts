@@ -35,6 +35,7 @@ export function testFlippedLists(
     for (const flipped of flippedWaiters)
       it(`${name}: in the list of waiter ${flipped + 1}, ${where}: one at a time, and all get the lock`, async () => {
         let list: Frame | undefined;
+        let flips = 0;
         for (let at = 0; at === 0 || (list && at < list.body.length); at += 1)
           for (const bit of bitsAt(at, list)) {
             const path = `${lab.path}/${at}-${bit}`;
@@ -44,7 +45,11 @@ export function testFlippedLists(
             const clients = await Promise.all(others.map(() => connect()));
             const outcomes: Promise<string>[] = [];
             for (const [index, other] of others.entries()) {
-              if (index === flipped) flipIn(path, at, bit, (frame) => (list = frame));
+              if (index === flipped)
+                flipIn(path, at, bit, (frame) => {
+                  list = frame;
+                  flips += 1;
+                });
               outcomes.push(section.runIn(other(clients[index] as LockClient, path)));
               await lab.sleep(100);
             }
@@ -57,6 +62,7 @@ export function testFlippedLists(
             expect(section.most, place).to.equal(1);
             await Promise.all(clients.map((client) => client.close()));
           }
+        expect(flips).to.be.above(15);
       }).timeout(3_600_000);
 
   function flipIn(path: string, at: number, bit: number, seen: (list: Frame) => void): void {
