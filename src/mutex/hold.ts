@@ -102,10 +102,7 @@ export class Hold implements AsyncDisposable {
     return this.#state.at === 'open';
   }
 
-  /**
-   * Returns what `console.log` and `JSON.stringify` show: the znode, the token as text, and whether the hold is still
-   * held.
-   */
+  /** Returns what `console.log` and `JSON.stringify` show: the znode, the token as text, and whether it is held. */
   toJSON(): object {
     const { path, fencingToken, grantNumber, isReentrant, isValid, loss } = this;
     const state = isValid ? { state: 'held' } : loss ? { state: 'lost', reason: loss.reason } : { state: 'released' };
