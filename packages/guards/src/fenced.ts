@@ -24,6 +24,8 @@ export interface Transaction<Tx> {
   readonly tx: Tx;
   /** @throws StaleTokenError when a later holder has claimed the row */
   claim(): Promise<unknown>;
+  /** Takes no more statements, and waits for those that the job has sent. */
+  settle?(): Promise<unknown>;
   commit(): Promise<unknown>;
   rollback(): Promise<unknown>;
   /** True if `error` is an answer of the store, so that the transaction was certainly not committed. */
@@ -74,6 +76,7 @@ export async function attemptOnce<Tx, T>(
   try {
     await unlessLost(hold, transaction.claim());
     const result = await unlessLost(hold, Promise.resolve(job(transaction.tx)));
+    if (transaction.settle) await unlessLost(hold, transaction.settle());
     hold.assertValid();
     at = 'committing';
     await unlessLost(hold, transaction.commit());

@@ -36,14 +36,24 @@ export const endedByJob =
   'The guarded transaction had ended before its commit: the job has sent a begin, a commit or a rollback itself, or went on after an error that ends transactions. ' +
   'What it had written before may be in the store. What it wrote after that was not guarded, and is in the store unless it began another transaction. Let fenced commit';
 
+/** The messages for a job that goes on after its transaction of MySQL has ended. */
+export const rolledBack =
+  'The server has rolled the transaction back, because one of its statements had failed. Let the job throw that error';
+export const destroyedByJob =
+  'The server rolls the transaction back, because the job has destroyed the connection. Let the job throw an error instead';
+
 /** The message for a statement that a job sends when `fenced` has ended its transaction. */
 export const afterTheEnd =
   'The guarded transaction has ended, so the statement was not sent: the job had failed, or did not wait for it. Let the job wait for all of its statements';
 
-/** The `release` of a job's connection. Another transaction would take the connection before this one is committed. */
-export function refuseRelease(): never {
-  throw new TypeError(
-    'Expected the job to leave `tx.release()` out: `fenced` releases the connection after the commit',
+/**
+ * The error of a call that a job must leave out: another transaction would take the connection before this one is
+ * committed. The cause is the error of a statement, which a `finally` of the job would hide, and which may be retryable.
+ */
+export function refusal(call: string, failed: ErrorOptions | undefined): TypeError {
+  return new TypeError(
+    `Expected the job to leave \`tx.${call}()\` out: \`fenced\` ends the transaction, and releases the connection after that`,
+    failed,
   );
 }
 

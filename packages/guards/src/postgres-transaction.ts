@@ -1,17 +1,20 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Fence } from './fence.js';
 import type { Transaction } from './fenced.js';
-import { afterTheEnd, endedByJob, GuardError, refuseRelease } from './guard-error.js';
+import { endedByJob, GuardError } from './guard-error.js';
 import { claim } from './postgres-claim.js';
+import { aborted, JobClient } from './postgres-job.js';
 import { codeOf, executorOf } from './sql.js';
 
 /** Begins a transaction on a connection of the pool. */
 export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: string): Promise<Transaction<PoolClient>> {
   const tx = await pool.connect();
+  const job = new JobClient(tx);
   // The pool listens only to idle connections. Without a listener, a lost connection would end the process.
   const ignore = (): void => undefined;
   tx.on('error', ignore);
   const release = (isUsable: boolean): void => {
+    void job.close(); // after the loss of the hold, nothing else has closed it
     tx.off('error', ignore);
     tx.release(!isUsable);
   };
@@ -22,20 +25,14 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
     throw error;
   }
   let xid = '';
-  let isOpen = true;
-  // The next statement of a job that goes on would be committed at once, or in the next transaction of the connection.
-  const query = (...args: [string]): unknown => {
-    if (!isOpen) throw new GuardError('ERR_LOCK_GUARD_FAILED', afterTheEnd);
-    return tx.query(...args);
-  };
   return {
-    tx: Object.assign(Object.create(tx) as PoolClient, { query, release: refuseRelease }),
+    tx: job.tx,
     async claim() {
       xid = await claim(executorOf(tx), fence, idleTimeout);
     },
+    settle: () => job.close(),
     async commit() {
       // One message, whose second statement is not executed if the first one fails: in another transaction, 1 / 0.
-      isOpen = false;
       const isSame = `txid_current_if_assigned() IS NOT DISTINCT FROM ${xid}`;
       await tx.query(`SELECT 1 / (${isSame})::int; COMMIT`).catch((error: unknown) => {
         const why = failures[codeOf(error)];
@@ -45,7 +42,7 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
       });
     },
     rollback() {
-      isOpen = false;
+      void job.close();
       return tx.query('ROLLBACK');
     },
     // The classes 08 and 57 are about the connection and the server's end.
@@ -56,7 +53,7 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
 
 /** The meaning of a SQLSTATE at the commit. */
 const failures: Partial<Record<string, string>> = {
-  '25P02':
+  [aborted]:
     'PostgreSQL rolls the transaction back, because one of its statements had failed. Let the job throw that error',
   '22012': endedByJob,
 };

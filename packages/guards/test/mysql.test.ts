@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { drizzle } from 'drizzle-orm/mysql2';
 import { sql } from 'drizzle-orm';
@@ -5,6 +6,7 @@ import { CompiledQuery, Kysely, MysqlDialect } from 'kysely';
 import { createPool as createCallbackPool } from 'mysql2';
 import mysql from 'mysql2/promise';
 import { forceRelease } from '../../../src/index.ts';
+import { gate } from '../../../lab/gate.ts';
 import { skipWithout } from '../../../lab/skip-without.ts';
 import { rejection, until } from '../../../lab/until.ts';
 import { createTableSql, fenced, guard, StaleTokenError } from '../src/mysql.ts';
@@ -191,7 +193,7 @@ describe('a guard in MariaDB', function () {
       expect(await written()).to.deep.equal([]);
     });
 
-  it('ends at once if the hold is lost while the guard waits for the row', async () => {
+  it('ends at once if the hold is lost while the guard waits for the row, or while the job runs', async () => {
     await using blocking = await locks.hold();
     const key = 'waiting';
     let isHeld = false;
@@ -209,19 +211,107 @@ describe('a guard in MariaDB', function () {
     expect(await refused).to.include({ code: 'ERR_LOCK_LOST' });
     goOn();
     await other;
+    const working = await locks.hold();
+    let late: mysql.PoolConnection | undefined;
+    const lost = rejection(
+      fenced(pool, working, async (tx) => {
+        late = tx;
+        await tx.query(insert, ['a']);
+        await forceRelease(locks.client, working.path, { timeoutMs: 0 });
+        await new Promise(() => undefined);
+      }),
+    );
+    expect(await lost).to.include({ code: 'ERR_LOCK_LOST' });
+    expect(await rejection(Promise.resolve(late?.query(insert, ['late'])))).to.include({
+      code: 'ERR_LOCK_GUARD_FAILED',
+    });
+    expect(await written()).to.deep.equal([]);
   });
 
-  for (const call of ['release', 'end'] as const)
+  const calls = ['release', 'end', 'commit', 'rollback', 'beginTransaction', 'changeUser', 'reset'] as const;
+  for (const call of calls)
     it(`refuses a job that calls ${call} of its connection, and stores nothing`, async () => {
       await using hold = await locks.hold();
       const job = async (tx: mysql.PoolConnection): Promise<void> => {
         await tx.query(insert, ['a']);
-        void tx[call]();
+        await tx[call]({});
       };
       const error = await rejection(fenced(pool, hold, job));
       expect(error).to.be.instanceOf(TypeError);
-      expect(error.message).to.contain('`tx.release()`');
+      expect(error.message).to.contain(`\`tx.${call}()\``);
       expect(await written()).to.deep.equal([]);
+    });
+
+  it('names the error of the statement before a call that it refuses, because a `finally` hides it', async () => {
+    await using hold = await locks.hold();
+    const job = async (tx: mysql.PoolConnection): Promise<void> => {
+      try {
+        await tx.query('no SQL');
+      } finally {
+        tx.release();
+      }
+    };
+    expect((await rejection(fenced(pool, hold, job))).cause).to.include({ code: 'ER_PARSE_ERROR' });
+  });
+
+  for (const call of ['commit', 'rollback', 'beginTransaction', 'changeUser', 'reset', 'pause', 'destroy'] as const)
+    it(`does not let ${call} of a job that goes on after its end reach the next transaction`, async () => {
+      await using hold = await locks.hold();
+      const one = mysqlPool(portOf(server), { connectionLimit: 1 });
+      let late: mysql.PoolConnection | undefined;
+      await fenced(one, hold, (tx) => void (late = tx));
+      const write = async (tx: mysql.PoolConnection, text: string): Promise<void> => {
+        await tx.query(insert, [text]);
+        const answer = new Promise((resolve) => resolve(late?.[call]({})));
+        await (call === 'destroy' ? answer : rejection(answer));
+      };
+      await fenced(one, hold, (tx) => write(tx, 'kept'));
+      const failure = new Error('the job failed');
+      const job = async (tx: mysql.PoolConnection): Promise<never> => {
+        await write(tx, 'undone');
+        throw failure;
+      };
+      expect(await rejection(fenced(one, hold, job))).to.equal(failure);
+      expect(await written()).to.deep.equal(['kept']);
+      await one.end();
+    });
+
+  it('does not wait for the statements of a job that has destroyed its connection', async () => {
+    await using hold = await locks.hold();
+    const failure = new Error('the job failed');
+    const job = async (tx: mysql.PoolConnection): Promise<void> => {
+      tx.query('SELECT SLEEP(1)').catch(() => undefined);
+      await immediate(); // the statement is sent
+      tx.destroy();
+    };
+    const failing = async (tx: mysql.PoolConnection): Promise<never> => {
+      await tx.query(insert, ['a']);
+      await job(tx);
+      throw failure;
+    };
+    expect(await rejection(fenced(pool, hold, failing))).to.equal(failure);
+    expect(await rejection(fenced(pool, hold, job))).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+    expect(await written()).to.deep.equal([]);
+  });
+
+  for (const [how, code] of Object.entries({ lost: 'ERR_LOCK_LOST', released: 'ERR_LOCK_NOT_OWNED' }))
+    it(`sends no commit if the hold is ${how} while a statement is unanswered for which the job did not wait`, async () => {
+      const hold = await locks.hold();
+      const sent = gate();
+      let late: mysql.PoolConnection | undefined;
+      const job = (tx: mysql.PoolConnection): void => {
+        late = tx;
+        tx.query('SELECT SLEEP(0.3)').catch(() => undefined);
+        sent.open();
+      };
+      const refused = rejection(fenced(pool, hold, job));
+      await sent.opened;
+      await immediate(); // `fenced` knows that the job is done
+      await (how === 'lost' ? forceRelease(locks.client, hold.path, { timeoutMs: 0 }) : hold.release());
+      expect(await refused).to.include({ code });
+      expect(await rejection(Promise.resolve(late?.query(insert, ['late'])))).to.include({
+        code: 'ERR_LOCK_GUARD_FAILED',
+      });
     });
 
   it('says that the outcome is unknown if the answer to the commit is lost', async () => {

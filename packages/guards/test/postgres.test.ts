@@ -1,9 +1,11 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { forceRelease } from '../../../src/index.ts';
+import { gate } from '../../../lab/gate.ts';
 import { skipWithout } from '../../../lab/skip-without.ts';
 import { rejection, until } from '../../../lab/until.ts';
 import { createTableSql, fenced, guard, StaleTokenError } from '../src/postgres.ts';
@@ -260,29 +262,83 @@ describe('a guard in PostgreSQL', function () {
     goOn();
     await other;
     const working = await locks.hold();
+    let late: pg.PoolClient | undefined;
     const lost = rejection(
       fenced(pool, working, async (tx) => {
+        late = tx;
         await tx.query(insert, ['a']);
         await forceRelease(locks.client, working.path, { timeoutMs: 0 });
         await new Promise(() => undefined);
       }),
     );
     expect(await lost).to.include({ code: 'ERR_LOCK_LOST' });
+    expect(await rejection(Promise.resolve(late?.query(insert, ['late'])))).to.include({
+      code: 'ERR_LOCK_GUARD_FAILED',
+    });
     await until('the connections are closed', () => pool.idleCount === pool.totalCount);
     expect(await written()).to.deep.equal([]);
   });
 
-  it('refuses a job that releases its connection, and stores nothing', async () => {
+  for (const call of ['release', 'end'] as const)
+    it(`refuses a job that calls ${call} of its connection, and stores nothing`, async () => {
+      await using hold = await locks.hold();
+      const job = async (tx: pg.PoolClient): Promise<void> => {
+        await tx.query(insert, ['a']);
+        await (tx as unknown as Record<typeof call, () => unknown>)[call]();
+      };
+      const error = await rejection(fenced(pool, hold, job));
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.contain(`\`tx.${call}()\``);
+      expect(await written()).to.deep.equal([]);
+    });
+
+  it('names the error of the statement before a call that it refuses, because a `finally` hides it', async () => {
     await using hold = await locks.hold();
     const job = async (tx: pg.PoolClient): Promise<void> => {
-      await tx.query(insert, ['a']);
-      tx.release();
+      try {
+        await tx.query('no SQL');
+      } finally {
+        await tx.query(insert, ['a']).catch(() => undefined);
+        tx.release();
+      }
     };
-    const error = await rejection(fenced(pool, hold, job));
-    expect(error).to.be.instanceOf(TypeError);
-    expect(error.message).to.contain('`tx.release()`');
+    expect((await rejection(fenced(pool, hold, job))).cause).to.include({ code: '42601' });
+  });
+
+  it('tells a job that goes on after its end without a throw, because its caller may be a timer', async () => {
+    await using hold = await locks.hold();
+    let late: pg.PoolClient | undefined;
+    await fenced(pool, hold, (tx) => void (late = tx));
+    const code = 'ERR_LOCK_GUARD_FAILED';
+    const answer = late?.query(insert, ['late']);
+    expect(await rejection(Promise.resolve(answer))).to.include({ code });
+    expect(await new Promise((resolve) => late?.query(insert, ['late'], resolve))).to.include({ code });
+    expect(() => late?.query(new pg.Query(insert, ['late'])))
+      .to.throw()
+      .that.includes({ code });
     expect(await written()).to.deep.equal([]);
   });
+
+  for (const [how, code] of Object.entries({ lost: 'ERR_LOCK_LOST', released: 'ERR_LOCK_NOT_OWNED' }))
+    it(`sends no commit if the hold is ${how} while a statement is unanswered for which the job did not wait`, async () => {
+      const hold = await locks.hold();
+      const sent = gate();
+      let late: pg.PoolClient | undefined;
+      const job = (tx: pg.PoolClient): void => {
+        late = tx;
+        tx.query('SELECT pg_sleep(0.3)').catch(() => undefined);
+        sent.open();
+      };
+      const refused = rejection(fenced(pool, hold, job));
+      await sent.opened;
+      await immediate(); // `fenced` knows that the job is done
+      await (how === 'lost' ? forceRelease(locks.client, hold.path, { timeoutMs: 0 }) : hold.release());
+      expect(await refused).to.include({ code });
+      expect(await rejection(Promise.resolve(late?.query(insert, ['late'])))).to.include({
+        code: 'ERR_LOCK_GUARD_FAILED',
+      });
+      await until('the connections are closed', () => pool.idleCount === pool.totalCount);
+    });
 
   it('says that the outcome is unknown if the answer to the commit is lost', async () => {
     await using hold = await locks.hold();

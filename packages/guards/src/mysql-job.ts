@@ -1,0 +1,84 @@
+import type { PoolConnection } from 'mysql2/promise';
+import { afterTheEnd, destroyedByJob, GuardError, refusal, rolledBack } from './guard-error.js';
+import { codeOf } from './sql.js';
+
+/**
+ * The job's view of the connection. After an error with which the server has rolled the transaction back, it sends no
+ * more statements, because the server would commit each of them at once, and without the guard. So each statement
+ * waits for the answer to the one before: the library waits, too, but would send it whatever the answer is.
+ */
+export class JobConnection {
+  readonly tx: PoolConnection;
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+  #failed: ErrorOptions | undefined;
+  #end: GuardError | undefined;
+
+  constructor(connection: PoolConnection) {
+    const refuse = (call: string) => (): never => {
+      throw refusal(call, this.#failed);
+    };
+    // The library's other methods send by this property, also when another transaction has the connection.
+    const inTime = (): unknown => {
+      this.#refuseClosed();
+      return connection.connection;
+    };
+    this.tx = Object.assign(Object.create(connection, { connection: { get: inTime } }) as PoolConnection, {
+      query: this.#sends((...args) => connection.query(...args)),
+      execute: this.#sends((...args) => connection.execute(...args)),
+      prepare: this.#sends(async (...args) => {
+        const statement = await connection.prepare(...args);
+        const execute = this.#sends((...values) => statement.execute(...values));
+        return Object.assign(Object.create(statement) as typeof statement, { execute });
+      }),
+      ...Object.fromEntries(endings.map((call) => [call, () => Promise.resolve().then(refuse(call))])),
+      release: refuse('release'),
+      end: refuse('end'), // mysql2 releases a connection of a pool at its end, too
+      destroy: () => {
+        if (this.#isClosed) return;
+        this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', destroyedByJob);
+        this.#last = Promise.resolve(); // the library never settles what was sent
+        connection.destroy();
+      },
+    });
+  }
+
+  /** Takes no more statements, and waits for those that the job has sent. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#last;
+  }
+
+  /** @throws GuardError if the transaction has been rolled back */
+  refuseEnded(): void {
+    if (this.#end) throw this.#end;
+  }
+
+  #refuseClosed(): void {
+    if (this.#isClosed) throw new GuardError('ERR_LOCK_GUARD_FAILED', afterTheEnd);
+  }
+
+  /** The overloads take a statement, and perhaps its values. */
+  #sends<T>(send: (...args: [string]) => Promise<T>): (...args: [string]) => Promise<T> {
+    return async (...args) => {
+      this.#refuseClosed();
+      const sent = this.#last.then(async () => {
+        this.refuseEnded();
+        return send(...args).catch((error: unknown) => {
+          this.#failed = { cause: error };
+          if (rollsBack.test(codeOf(error)))
+            this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', rolledBack, this.#failed);
+          throw error;
+        });
+      });
+      this.#last = sent.catch(() => undefined);
+      return sent;
+    };
+  }
+}
+
+/** A deadlock and, in MariaDB, a row that another transaction has changed since the first read. */
+export const rollsBack = /^ER_(LOCK_DEADLOCK|CHECKREAD)$/;
+
+/** The calls that would end the transaction, so that the next statements are not guarded. */
+const endings = ['beginTransaction', 'commit', 'rollback', 'changeUser', 'reset'];

@@ -1,0 +1,56 @@
+import type { PoolClient } from 'pg';
+import { afterTheEnd, GuardError, refusal } from './guard-error.js';
+import { codeOf } from './sql.js';
+
+/**
+ * The job's view of the client. A statement after the end would be committed at once, or in the next transaction of the
+ * connection.
+ */
+export class JobClient {
+  readonly tx: PoolClient;
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+  #failed: ErrorOptions | undefined;
+
+  constructor(client: PoolClient) {
+    const refuse = (call: string) => (): never => {
+      throw refusal(call, this.#failed);
+    };
+    this.tx = Object.assign(Object.create(client) as PoolClient, {
+      query: (...args: [string]): unknown => (this.#isClosed ? reject(args) : this.#remember(client.query(...args))),
+      release: refuse('release'),
+      end: refuse('end'),
+    });
+  }
+
+  /** Takes no more statements, and waits for those that the job has sent. Callbacks and cursors may be later. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#last;
+  }
+
+  #remember(sent: unknown): unknown {
+    if (!(sent instanceof Promise)) return sent;
+    const answer = sent.catch((error: unknown) => {
+      if (codeOf(error) !== aborted) this.#failed = { cause: error };
+      throw error;
+    });
+    this.#last = answer.catch(() => undefined);
+    return answer;
+  }
+}
+
+/** Rejects a query as `pg` does. A throw would end the process if the caller is a timer. */
+function reject(args: unknown[]): Promise<never> | undefined {
+  const error = new GuardError('ERR_LOCK_GUARD_FAILED', afterTheEnd);
+  const { submit, callback } = (args[0] ?? {}) as { submit?: unknown; callback?: unknown };
+  // A cursor, for example, can tell an error only after it was sent.
+  if (typeof submit === 'function') throw error;
+  const tell = [...args, callback].find((each) => typeof each === 'function');
+  if (!tell) return Promise.reject(error);
+  process.nextTick(tell, error);
+  return undefined;
+}
+
+/** The SQLSTATE of each statement after the one that failed. */
+export const aborted = '25P02';
