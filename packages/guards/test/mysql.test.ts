@@ -254,7 +254,7 @@ describe('a guard in MariaDB', function () {
     expect((await rejection(fenced(pool, hold, job))).cause).to.include({ code: 'ER_PARSE_ERROR' });
   });
 
-  for (const call of ['commit', 'rollback', 'beginTransaction', 'changeUser', 'reset', 'pause', 'destroy'] as const)
+  for (const call of ['commit', 'rollback', 'beginTransaction', 'changeUser', 'reset', 'ping', 'destroy'] as const)
     it(`does not let ${call} of a job that goes on after its end reach the next transaction`, async () => {
       await using hold = await locks.hold();
       const one = mysqlPool(portOf(server), { connectionLimit: 1 });

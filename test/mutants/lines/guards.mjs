@@ -159,7 +159,7 @@ export const mutants = [
     file: 'packages/guards/src/mysql-job.ts',
     find: '{ connection: { get: inTime } }',
     replace: '{}',
-    tests: one('mysql', 'does not let pause of a job'),
+    tests: one('mysql', 'does not let ping of a job'),
   },
   {
     name: 'a guard in MySQL lets a job destroy the connection of the next transaction',
