@@ -56,10 +56,15 @@ export class Taken {
       .some((name) => sequenceOf(name) < sequenceOf(path) && committed.ownerOf(`${lock.path}/${name}`) === sessionId);
   }
 
-  /** A client gets the event of a znode's deletion. Its holds are judged after it has read that. */
+  /**
+   * A client gets the event of a znode's deletion. Its holds are judged after it has read that. A hold that has just
+   * been granted asks by itself, so the event may be that of another's watch: of a call of `forceRelease`, for example.
+   */
   heard(claims: readonly Claim[], path: string, session: bigint): void {
+    const before = this.#bench.now() - this.#laggingMs;
     for (const claim of claims)
-      if (claim.path === path && claim.sessionId === session && isOpen(claim)) this.#told.push(claim);
+      if (claim.path === path && claim.sessionId === session && claim.at < before && isOpen(claim))
+        this.#told.push(claim);
   }
 
   /** Called after each event in which code of a client ran. */

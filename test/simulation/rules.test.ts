@@ -246,6 +246,8 @@ describe('the judge of a simulation', () => {
 
     it('tells a holder that goes on after its client has got the event', () => {
       const claim = grantedAfter(0, true);
+      taken.heard([claim], claim.path, 2n); // it has just been granted, and does not watch yet
+      bench.time = 1_000;
       taken.heard([claim], claim.path, 1n);
       taken.look();
       expect(bench.told).to.deep.equal([]);
