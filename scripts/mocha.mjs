@@ -22,6 +22,9 @@ export async function runMocha(node, args, suites = fastSuites.map(globOf)) {
 /** The signal after which no further file runs. The process itself ends when its callers have cleaned up. */
 let endedBy;
 
+/** True if a signal has ended the run: then callers begin nothing more. */
+export const isEnded = () => endedBy !== undefined;
+
 /** Runs them, and resolves with a result of each file. */
 export async function resultsOf(node, args, suites) {
   const isVerbose = args.includes('--verbose');

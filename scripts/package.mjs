@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bootstrap, root } from './bootstrap.mjs';
-import { runMocha } from './mocha.mjs';
+import { isEnded, runMocha } from './mocha.mjs';
 import { packages } from './packages.mjs';
 import { run } from './run.mjs';
 
@@ -44,9 +44,11 @@ function pack() {
 async function runTests() {
   if (isNight) process.env.PACKAGE_NIGHT = '1';
   const codes = [await runMocha(process.execPath, args, ['test/package/*.test.ts'])];
-  for (const node of isNight ? nodes : [])
+  for (const node of isNight ? nodes : []) {
+    if (isEnded()) break;
     codes.push(
       await run(process.execPath, ['scripts/node-versions.mjs', node, 'test/package/consumer.test.ts'], { cwd: root }),
     );
+  }
   return codes.find((code) => code !== 0) ?? 0;
 }

@@ -1,7 +1,7 @@
 // npm run test:versions [-- --only 3.8.6,3.9.5] [test files, or mocha's arguments]: the suites of real servers, on each
 // server of lab/servers/versions.ts. ZOOKEEPER_VERSION chooses the server of any other command.
 import { bootstrap } from './bootstrap.mjs';
-import { close, resultsOf } from './mocha.mjs';
+import { close, isEnded, resultsOf } from './mocha.mjs';
 import { sumOf, wordsOf } from './shards.mjs';
 import { comparisons, curatorTests, filesOf, globOf } from './suites.mjs';
 
@@ -21,6 +21,7 @@ const suites = filesOf(['contract', 'interop', 'ensemble', 'console'].map(globOf
 const versions = only ?? serverVersions.map((each) => each.version);
 refuseComparisons();
 for (const version of versions) {
+  if (isEnded()) break;
   const lack = await lackOfVersion(version);
   const found = lack ? [{ passed: 0, failed: 0, skipped: 1, problems: [], lacks: [lack] }] : await resultsWith(version);
   console.log(`== ZooKeeper ${version}: ${wordsOf(sumOf(found))}${lack ? `: ${lack}` : ''}`);

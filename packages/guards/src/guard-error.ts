@@ -42,7 +42,7 @@ export const rolledBack =
 export const destroyedByJob =
   'The server rolls the transaction back, because the job has destroyed the connection. Let the job throw an error instead';
 
-/** The message for a statement that a job sends when `fenced` has ended its transaction. */
+/** The message for a statement that is sent after the job has settled. */
 export const afterTheEnd =
   'The guarded transaction has ended, so the statement was not sent: the job had failed, or did not wait for it. Let the job wait for all of its statements';
 

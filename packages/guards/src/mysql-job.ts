@@ -12,35 +12,57 @@ export class JobConnection {
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
   #failed: ErrorOptions | undefined;
-  #end: GuardError | undefined;
+  #end: Error | undefined;
 
   constructor(connection: PoolConnection) {
-    const refuse = (call: string) => (): never => {
-      throw refusal(call, this.#failed);
+    const refuse = (call: string): Error => refusal(call, this.#failed);
+    // A transaction that the job wanted to undo must not be committed, even if the job ignores the error.
+    const endings = Object.fromEntries(
+      ['beginTransaction', 'rollback', 'changeUser', 'reset'].map((call) => [
+        call,
+        () => Promise.reject((this.#end ??= refuse(call))),
+      ]),
+    );
+    const destroy = (): void => {
+      if (this.#isClosed) return;
+      this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', destroyedByJob);
+      this.#last = Promise.resolve(); // the server may never answer what was sent
+      connection.destroy();
     };
     // The library's other methods send by this property, also when another transaction has the connection.
     const inTime = (): unknown => {
       this.#refuseClosed();
       return connection.connection;
     };
-    this.tx = Object.assign(Object.create(connection, { connection: { get: inTime } }) as PoolConnection, {
-      query: this.#sends((...args) => connection.query(...args)),
-      execute: this.#sends((...args) => connection.execute(...args)),
-      prepare: this.#sends(async (...args) => {
-        const statement = await connection.prepare(...args);
-        const execute = this.#sends((...values) => statement.execute(...values));
-        return Object.assign(Object.create(statement) as typeof statement, { execute });
-      }),
-      ...Object.fromEntries(endings.map((call) => [call, () => Promise.resolve().then(refuse(call))])),
-      release: refuse('release'),
-      end: refuse('end'), // mysql2 releases a connection of a pool at its end, too
-      destroy: () => {
-        if (this.#isClosed) return;
-        this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', destroyedByJob);
-        this.#last = Promise.resolve(); // the library never settles what was sent
-        connection.destroy();
+    this.tx = Object.assign(
+      Object.create(connection, {
+        connection: { get: inTime },
+        // These send nothing.
+        config: { value: connection.config },
+        threadId: { value: connection.threadId },
+      }) as PoolConnection,
+      {
+        escape: connection.escape.bind(connection),
+        escapeId: connection.escapeId.bind(connection),
+        format: connection.format.bind(connection),
+        query: this.#sends((...args) => connection.query(...args)),
+        execute: this.#sends((...args) => connection.execute(...args)),
+        prepare: this.#sends(async (...args) => {
+          const statement = await connection.prepare(...args);
+          const execute = this.#sends((...values) => statement.execute(...values));
+          return Object.assign(Object.create(statement) as typeof statement, { execute });
+        }),
+        ping: this.#sends(() => connection.ping()),
+        ...endings,
+        commit: () => Promise.reject(refuse('commit')),
+        end: () => Promise.reject(refuse('end')), // mysql2 releases a connection of a pool at its end, too
+        release: () => {
+          throw refuse('release');
+        },
+        close: destroy,
+        destroy,
       },
-    });
+    );
   }
 
   /** Takes no more statements, and waits for those that the job has sent. */
@@ -49,7 +71,7 @@ export class JobConnection {
     await this.#last;
   }
 
-  /** @throws GuardError if the transaction has been rolled back */
+  /** Throws if the transaction has been rolled back, or the job wanted to end it. */
   refuseEnded(): void {
     if (this.#end) throw this.#end;
   }
@@ -79,6 +101,3 @@ export class JobConnection {
 
 /** A deadlock and, in MariaDB, a row that another transaction has changed since the first read. */
 export const rollsBack = /^ER_(LOCK_DEADLOCK|CHECKREAD)$/;
-
-/** The calls that would end the transaction, so that the next statements are not guarded. */
-const endings = ['beginTransaction', 'commit', 'rollback', 'changeUser', 'reset'];

@@ -13,13 +13,12 @@ export class JobClient {
   #failed: ErrorOptions | undefined;
 
   constructor(client: PoolClient) {
-    const refuse = (call: string) => (): never => {
-      throw refusal(call, this.#failed);
-    };
     this.tx = Object.assign(Object.create(client) as PoolClient, {
       query: (...args: [string]): unknown => (this.#isClosed ? reject(args) : this.#remember(client.query(...args))),
-      release: refuse('release'),
-      end: refuse('end'),
+      release: (): never => {
+        throw refusal('release', this.#failed);
+      },
+      end: () => Promise.reject(refusal('end', this.#failed)),
     });
   }
 
@@ -35,7 +34,7 @@ export class JobClient {
       if (codeOf(error) !== aborted) this.#failed = { cause: error };
       throw error;
     });
-    this.#last = answer.catch(() => undefined);
+    this.#last = sent.catch(() => undefined);
     return answer;
   }
 }

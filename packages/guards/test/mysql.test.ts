@@ -242,6 +242,27 @@ describe('a guard in MariaDB', function () {
       expect(await written()).to.deep.equal([]);
     });
 
+  for (const call of ['rollback', 'beginTransaction', 'changeUser', 'reset'] as const)
+    it(`stores nothing if the job ignores that ${call} is refused`, async () => {
+      await using hold = await locks.hold();
+      const job = async (tx: mysql.PoolConnection): Promise<void> => {
+        await tx.query(insert, ['a']);
+        await rejection(tx[call]({}));
+      };
+      expect(await rejection(fenced(pool, hold, job))).to.be.instanceOf(TypeError);
+      expect(await written()).to.deep.equal([]);
+    });
+
+  it('lets a job escape texts when its transaction has ended, but not reach the connection', async () => {
+    await using hold = await locks.hold();
+    const late = await fenced(pool, hold, (tx) => Promise.resolve({ tx }));
+    expect(late.tx.escape("it's")).to.equal(pool.escape("it's"));
+    expect(late.tx.format('SELECT ?', [1])).to.equal('SELECT 1');
+    expect(() => late.tx.connection)
+      .to.throw()
+      .with.property('code', 'ERR_LOCK_GUARD_FAILED');
+  });
+
   it('names the error of the statement before a call that it refuses, because a `finally` hides it', async () => {
     await using hold = await locks.hold();
     const job = async (tx: mysql.PoolConnection): Promise<void> => {
@@ -262,8 +283,8 @@ describe('a guard in MariaDB', function () {
       await fenced(one, hold, (tx) => void (late = tx));
       const write = async (tx: mysql.PoolConnection, text: string): Promise<void> => {
         await tx.query(insert, [text]);
-        const answer = new Promise((resolve) => resolve(late?.[call]({})));
-        await (call === 'destroy' ? answer : rejection(answer));
+        if (call === 'destroy') late?.destroy();
+        else await rejection(Promise.resolve(late?.[call]({})));
       };
       await fenced(one, hold, (tx) => write(tx, 'kept'));
       const failure = new Error('the job failed');
