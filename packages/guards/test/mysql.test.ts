@@ -300,8 +300,10 @@ describe('a guard in MariaDB', function () {
   it('does not wait for the statements of a job that has destroyed its connection', async () => {
     await using hold = await locks.hold();
     const failure = new Error('the job failed');
+    let isAnswered = false;
+    const answered = (): void => void (isAnswered = true);
     const job = async (tx: mysql.PoolConnection): Promise<void> => {
-      tx.query('SELECT SLEEP(1)').catch(() => undefined);
+      tx.query('SELECT SLEEP(1)').then(answered, answered);
       await immediate(); // the statement is sent
       tx.destroy();
     };
@@ -311,6 +313,7 @@ describe('a guard in MariaDB', function () {
       throw failure;
     };
     expect(await rejection(fenced(pool, hold, failing))).to.equal(failure);
+    expect(isAnswered).to.equal(false);
     expect(await rejection(fenced(pool, hold, job))).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
     expect(await written()).to.deep.equal([]);
   });

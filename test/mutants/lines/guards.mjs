@@ -176,6 +176,13 @@ export const mutants = [
     tests: one('mysql', 'does not let destroy of a job'),
   },
   {
+    name: 'a guard in MySQL waits for the statements of a job that has destroyed its connection',
+    file: 'packages/guards/src/mysql-job.ts',
+    find: 'this.#last = Promise.resolve(); // the',
+    replace: '// the',
+    tests: one('mysql', 'does not wait for the statements of a job that has destroyed'),
+  },
+  {
     name: 'a guard judges the hold before the last statements of the job are done',
     file: 'packages/guards/src/fenced.ts',
     find: 'if (transaction.settle) await unlessLost(hold, transaction.settle());',
