@@ -3,9 +3,9 @@
 import type { Pool, PoolConnection } from 'mysql2/promise';
 import { fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store } from './fenced.js';
-import { claim, createTableSql, noTable } from './mysql-claim.js';
-import { rollsBack } from './mysql-job.js';
-import { beginMysql } from './mysql-transaction.js';
+import { claim, createTableSql, noTable } from './mysql/claim.js';
+import { rollsBack } from './mysql/job.js';
+import { beginMysql } from './mysql/transaction.js';
 import { codeOf, executorOf, tableError, type Connection, type Execute } from './sql.js';
 
 export * from './exports.js';

@@ -3,8 +3,8 @@
 import type { Pool, PoolClient } from 'pg';
 import { checkCount, fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store } from './fenced.js';
-import { claim, createTableSql, noTable } from './postgres-claim.js';
-import { beginPostgres } from './postgres-transaction.js';
+import { claim, createTableSql, noTable } from './postgres/claim.js';
+import { beginPostgres } from './postgres/transaction.js';
 import { codeOf, executorOf, tableError, type Connection, type Execute } from './sql.js';
 
 export * from './exports.js';

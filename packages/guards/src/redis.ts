@@ -3,8 +3,8 @@
 import type { Fence, FencedHold, FencedOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store, type Transaction } from './fenced.js';
 import { GuardError, StaleTokenError } from './guard-error.js';
-import { guardScript } from './redis-script.js';
-import { RedisTransaction } from './redis-transaction.js';
+import { guardScript } from './redis/script.js';
+import { RedisTransaction } from './redis/transaction.js';
 
 export * from './exports.js';
 export { RedisTransaction };

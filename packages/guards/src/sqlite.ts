@@ -2,8 +2,8 @@
 
 import { fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
 import { runFenced, type Store } from './fenced.js';
-import { claim, createTableSql, type SqliteDatabase } from './sqlite-claim.js';
-import { isAsync, transact } from './sqlite-transaction.js';
+import { claim, createTableSql, type SqliteDatabase } from './sqlite/claim.js';
+import { isAsync, transact } from './sqlite/transaction.js';
 
 export * from './exports.js';
 export { createTableSql, type SqliteDatabase };

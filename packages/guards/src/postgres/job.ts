@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import { afterTheEnd, GuardError, refusal } from './guard-error.js';
-import { codeOf } from './sql.js';
+import { afterTheEnd, GuardError, refusal } from '../guard-error.js';
+import { codeOf } from '../sql.js';
 
 /**
  * The job's view of the client. A statement after the end would be committed at once, or in the next transaction of the

@@ -1,7 +1,7 @@
-import type { Fence } from './fence.js';
-import type { Job } from './fenced.js';
-import { endedByJob, GuardError } from './guard-error.js';
-import { claim, type SqliteDatabase } from './sqlite-claim.js';
+import type { Fence } from '../fence.js';
+import type { Job } from '../fenced.js';
+import { endedByJob, GuardError } from '../guard-error.js';
+import { claim, type SqliteDatabase } from './claim.js';
 
 /** Runs `job` in a transaction, and commits. */
 export function transact<T>(db: SqliteDatabase, fence: Fence, job: Job<SqliteDatabase, T>): T {

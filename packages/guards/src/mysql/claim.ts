@@ -1,6 +1,6 @@
-import { tableName, type Fence } from './fence.js';
-import { StaleTokenError } from './guard-error.js';
-import { codeOf, rowsOf, tableError, type Execute } from './sql.js';
+import { tableName, type Fence } from '../fence.js';
+import { StaleTokenError } from '../guard-error.js';
+import { codeOf, rowsOf, tableError, type Execute } from '../sql.js';
 
 /** The statement that creates the guard's table. */
 export function createTableSql(table = 'lock_fences'): string {

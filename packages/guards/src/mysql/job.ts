@@ -1,6 +1,6 @@
 import type { PoolConnection } from 'mysql2/promise';
-import { afterTheEnd, destroyedByJob, GuardError, refusal, rolledBack } from './guard-error.js';
-import { codeOf } from './sql.js';
+import { afterTheEnd, destroyedByJob, GuardError, refusal, rolledBack } from '../guard-error.js';
+import { codeOf } from '../sql.js';
 
 /**
  * The job's view of the connection. After an error with which the server has rolled the transaction back, it sends no

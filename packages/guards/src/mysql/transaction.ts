@@ -1,9 +1,9 @@
 import type { Pool, PoolConnection } from 'mysql2/promise';
-import type { Fence } from './fence.js';
-import type { Transaction } from './fenced.js';
-import { claim } from './mysql-claim.js';
-import { JobConnection } from './mysql-job.js';
-import { executorOf } from './sql.js';
+import type { Fence } from '../fence.js';
+import type { Transaction } from '../fenced.js';
+import { claim } from './claim.js';
+import { JobConnection } from './job.js';
+import { executorOf } from '../sql.js';
 
 /** Begins a transaction on a connection of the pool. */
 export async function beginMysql(pool: Pool, fence: Fence): Promise<Transaction<PoolConnection>> {

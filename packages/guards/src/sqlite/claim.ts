@@ -1,6 +1,6 @@
-import { tableName, type Fence } from './fence.js';
-import { StaleTokenError } from './guard-error.js';
-import { tableError } from './sql.js';
+import { tableName, type Fence } from '../fence.js';
+import { StaleTokenError } from '../guard-error.js';
+import { tableError } from '../sql.js';
 
 /** A database of `node:sqlite` or of `better-sqlite3`. */
 export interface SqliteDatabase {

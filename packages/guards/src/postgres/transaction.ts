@@ -1,10 +1,10 @@
 import type { Pool, PoolClient } from 'pg';
-import type { Fence } from './fence.js';
-import type { Transaction } from './fenced.js';
-import { endedByJob, GuardError } from './guard-error.js';
-import { claim } from './postgres-claim.js';
-import { aborted, JobClient } from './postgres-job.js';
-import { codeOf, executorOf } from './sql.js';
+import type { Fence } from '../fence.js';
+import type { Transaction } from '../fenced.js';
+import { endedByJob, GuardError } from '../guard-error.js';
+import { claim } from './claim.js';
+import { aborted, JobClient } from './job.js';
+import { codeOf, executorOf } from '../sql.js';
 
 /** Begins a transaction on a connection of the pool. */
 export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: string): Promise<Transaction<PoolClient>> {
