@@ -140,7 +140,9 @@ export class Hold implements AsyncDisposable {
    */
   get isFence(): boolean {
     const { kind, rules } = this.keeper.lock;
-    return kind !== 'read' && kind !== 'semaphore' && (rules === undefined || isStandard(rules.driver));
+    if (kind === 'read' || kind === 'semaphore') return false;
+    // Only a mutex takes the application's driver.
+    return kind !== 'mutex' || rules === undefined || isStandard(rules.driver);
   }
 
   /**

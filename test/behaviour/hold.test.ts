@@ -4,6 +4,7 @@ import {
   InterProcessReadWriteLock,
   InterProcessSemaphore,
   InterProcessSemaphoreMutex,
+  LeaderElection,
   lockContext,
   LockLostError,
   NotOwnedError,
@@ -16,6 +17,11 @@ import { exists } from '../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { aborted, rejection } from '../../lab/until.ts';
 import { queueOf, queueReaches, takeAway } from '../../lab/queue.ts';
+
+/** An election as a lock, whose holds are its terms. */
+const campaignsOf = (election: LeaderElection): Pick<InterProcessMutex, 'acquire'> => ({
+  acquire: () => election.campaign(),
+});
 
 class Crowd extends StandardDriver {
   override decide(): LockDecision {
@@ -56,6 +62,8 @@ describe('a hold', () => {
       [both.readLock, false],
       [new InterProcessSemaphore(client, `${path}/leases`, { maxLeases: 2 }), false],
       [new InterProcessSemaphoreMutex(client, `${path}/one`), true],
+      [campaignsOf(new LeaderElection(client, `${path}/latch`)), true],
+      [campaignsOf(new LeaderElection(client, `${path}/selector`, { protocol: 'selector' })), true],
     ];
     for (const [lock, isFence] of kinds) {
       await using hold = await lock.acquire();

@@ -3,6 +3,13 @@ import { tests } from '../named-tests.mjs';
 /** Two leaders at once, a leader that does not learn of its loss, or an observer that misses a change. */
 export const mutants = [
   {
+    name: 'a term whose token guards refuse as no fence',
+    file: 'src/mutex/hold.ts',
+    find: "return kind !== 'mutex' || rules",
+    replace: 'return rules',
+    tests: tests('behaviour/hold', 'is a fence, unless it is one of several readers'),
+  },
+  {
     name: 'a candidate that leads again beside the job of its lost term',
     file: 'src/election/leader-election.ts',
     find: 'const whole = requeue ? untilReleased : withHold;',
