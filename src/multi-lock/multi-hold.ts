@@ -8,7 +8,7 @@ import { abortHubs } from '../support/abort-signal.js';
 import { checkLeaseMs, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
 import { GuardedTransaction } from '../mutex/transaction/guarded-transaction.js';
 import { HoldLease } from '../mutex/hold-lease.js';
-import { Hold } from '../mutex/hold.js';
+import { Hold, type HoldKeeper } from '../mutex/hold.js';
 import { settleWithin } from '../mutex/release-limit.js';
 
 /**
@@ -185,6 +185,11 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 
   static {
     showByJson(this, 'MultiHold');
+  }
+
+  /** @internal Undefined if no lock is of this library. */
+  get keeper(): HoldKeeper | undefined {
+    return this.#ours[0]?.keeper;
   }
 
   /** @internal Why this hold was lost, if that happened before its release. */

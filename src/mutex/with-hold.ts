@@ -19,8 +19,8 @@ export function withHold<T>(hold: Releasable, path: string, job: () => T | Promi
 interface Releasable {
   release(): Promise<ReleaseOutcome>;
   readonly loss: LockLostError | undefined;
-  /** Undefined for the hold of several locks. */
-  readonly keeper?: { readonly lock: { readonly host: LockHost } };
+  /** Undefined for the hold of several locks, none of which is of this library. */
+  readonly keeper: { readonly lock: { readonly host: LockHost } } | undefined;
   /** Accepts one listener at most. */
   onExpired(listener: (error: LockLostError) => void): void;
 }

@@ -388,11 +388,11 @@ interface GivesWay {
   readonly is: 'gives way';
 }
 
-/** The two parent znodes of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
 /** The first ones are probably the ones that the call waits for. */
 const mostLeasesAsked = 100;
-const locks = 'locks';
 
+/** The two parent znodes of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
+const locks = 'locks';
 const leases = 'leases';
 
 function isSameSet(names: readonly string[], known: readonly string[]): boolean {

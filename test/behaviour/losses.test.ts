@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockLostError } from '../../src/index.ts';
+import { InterProcessMutex, LeaderElection, LockLostError, type Hold } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
+import { takeAway } from '../../lab/queue.ts';
 import { testPath } from '../../lab/test-path.ts';
-import { aborted, until } from '../../lab/until.ts';
+import { aborted, rejection, until } from '../../lab/until.ts';
 
 describe('a holder whose hold is lost', () => {
   const lab = labOfEachTest('losses', { server: 'own', proxy: true, client: 'none' });
@@ -54,6 +55,22 @@ describe('a holder whose hold is lost', () => {
     await until('the refused watch is logged', () => warnings.length > 0);
     expect(warnings).to.deep.equal([`${hold.path} cannot be watched: SYSTEM_ERROR (-1) from getData ${hold.path}`]);
     expect(await hold.release()).to.equal('released');
+  });
+
+  it('under a job that fails is logged, for one lock, for several and for a term', async () => {
+    const warnings: string[] = [];
+    const client = await lab.connect({ logger: { warn: (_details, message) => void warnings.push(message) } });
+    const paths = ['a', 'b', 'leader'].map(testPath);
+    const fail = async (hold: Hold): Promise<never> => {
+      await takeAway(hold, lab.observer);
+      throw new Error('the job failed');
+    };
+    const [a = '', b = '', leader = ''] = paths;
+    await rejection(client.withLock(a, fail));
+    await rejection(client.withLock([a, b], ({ holds: [, last] }) => fail(last as Hold)));
+    await rejection(new LeaderElection(client, leader).lead(fail));
+    const lost = (path: string): string => `A job under ${path} failed after its lock was lost (node-deleted)`;
+    expect(warnings.map((each) => each.split(':')[0])).to.deep.equal([lost(a), lost(`${a}, ${b}`), lost(leader)]);
   });
 
   it('by silence, and that releases in the listener, has its session closed on the server', async () => {

@@ -31,7 +31,7 @@ export class ServerList implements Servers {
   #settled = 0;
   /** Why the last call gave no list. */
   failure: { readonly error: unknown } | undefined;
-  /** Told of each trouble that the trouble before did not have, and of each change. */
+  /** Gets each trouble that differs from the one before, and each change. */
   listener: ServerListListener = { failed: () => {}, changed: () => {} };
 
   /** @throws TypeError for a bad connect string */

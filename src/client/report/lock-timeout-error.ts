@@ -21,8 +21,10 @@ export class LockTimeoutError extends LockError {
   readonly path: string;
   /** The timeout of the call, in milliseconds. */
   readonly timeoutMs: number;
-  /** See {@link TimeoutReason}; undefined where no reason is known, for example for a lock of your own, or for a lock of
-   * a multi-lock for which no time was left. */
+  /**
+   * See {@link TimeoutReason}; undefined where no reason is known, for example for a lock of your own, or for a lock of
+   * a multi-lock for which no time was left.
+   */
   readonly reason: TimeoutReason | undefined;
   /**
    * The number of participants before this waiter, the holder included, when its place was read last. Undefined if its

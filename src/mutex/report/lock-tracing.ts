@@ -10,14 +10,7 @@ import { TracedOperation, TracingMessage, type TracingStart } from '../../suppor
 import type { HeldLock, Hold } from '../hold.js';
 import { outsideOfLockContexts } from '../lock-context.js';
 
-/**
- * Publishes what happens to locks on tracing channels of `node:diagnostics_channel`. Each operation has one message.
- *
- * A subscriber is called in the AsyncLocalStorage stores of the code that acquires, because the parent of a span comes
- * from there. But it is called outside of every lock context, so that it cannot act as the owner of a lock.
- *
- * True if somebody listens to the acquires or to the holds. Otherwise nothing is recorded.
- */
+/** True if somebody listens to the acquires or to the holds. Otherwise nothing is recorded. */
 export function isTraced(): boolean {
   return channels.acquire.hasSubscribers || channels.hold.hasSubscribers;
 }
@@ -242,6 +235,12 @@ class HoldTracingMessage extends LockTracingMessage {
   }
 }
 
+/**
+ * What happens to locks, on tracing channels of `node:diagnostics_channel`. Each operation has one message.
+ *
+ * A subscriber is called in the AsyncLocalStorage stores of the code that acquires, because the parent of a span comes
+ * from there. But it is called outside of every lock context, so that it cannot act as the owner of a lock.
+ */
 const channels = {
   acquire: tracingChannel<unknown, LockTracingMessage>('zookeeper-fair-lock:acquire'),
   hold: tracingChannel<unknown, HoldTracingMessage>('zookeeper-fair-lock:hold'),

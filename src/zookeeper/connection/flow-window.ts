@@ -2,7 +2,7 @@
  * The number of requests that may be in flight on one connection, without I/O and timers. A server answers in the order
  * of the requests, so each request waits for all that were sent before it. If thousands were sent at once, the session's
  * heartbeats would wait behind them, and no proof would arrive before the deadline although the server answers all the
- * time (DESIGN, section 6, rule 10).
+ * time (docs/evidence.md: a burst loses no lock).
  *
  * The window follows the measured pace: it grows while a request waits less than half of the longest wait behind the
  * others, and shrinks when one waits longer. The round trip itself is no wait. A request with few others beside it waits

@@ -94,6 +94,13 @@ export const mutants = [
     tests: tests('behaviour/with-lock', 'and the error shows the loss'),
   },
   {
+    name: 'no line of the log tells that a job under several locks failed after a loss',
+    file: 'src/multi-lock/multi-hold.ts',
+    find: 'return this.#ours[0]?.keeper;',
+    replace: 'return undefined;',
+    tests: tests('behaviour/losses', 'under a job that fails is logged'),
+  },
+  {
     name: 'a pause between two rounds lasts beyond the deadline of a hold',
     file: 'src/zookeeper/connection/host-history.ts',
     find: 'isLimited ? Math.min(pauseMs, mostMs) : pauseMs',
