@@ -112,7 +112,6 @@ function costs(results: Results): string {
       if (summary === undefined || !isCostShown(scenario, peer)) return [];
       const {
         requestsPerCycle,
-        bytesPerCycle,
         cpuMicrosPerCycle,
         handOverP50Ms = NaN,
         handOverP99Ms = NaN,
@@ -124,7 +123,6 @@ function costs(results: Results): string {
           scenario,
           titles[peer],
           requestsPerCycle.toFixed(1),
-          whole(bytesPerCycle),
           whole(cpuMicrosPerCycle),
           fixed(handOverP50Ms),
           fixed(handOverP99Ms),
@@ -139,7 +137,6 @@ function costs(results: Results): string {
       '',
       'peer',
       'requests a cycle',
-      'bytes sent a cycle',
       'CPU a cycle, µs',
       'hand-over p50, ms',
       'p99, ms',
@@ -150,9 +147,9 @@ function costs(results: Results): string {
   );
 }
 
-/** Only the hand-offs show how redlock and etcd3 choose the next owner. The file of the results has all costs. */
+/** One scenario shows how redlock and etcd3 choose the next owner. The file of the results has all costs. */
 const isCostShown = (scenario: string, peer: PeerName): boolean =>
-  ['ours', 'curator', 'raw'].includes(peer) || scenario.startsWith('hand-off');
+  ['ours', 'curator'].includes(peer) || (scenario === 'hand-off 8' && peer !== 'raw');
 
 function stickiness({ sticky }: MoreResults, { scenarios }: Results): string {
   const { solo, threads64, contended } = sticky;
