@@ -1,7 +1,6 @@
 import { judge } from './goals.ts';
 import { promises } from './promises.ts';
-import { peerNames, speedOf, titles, type MoreResults, type PeerName, type Results } from './results.ts';
-import { rawOf } from './scenarios.ts';
+import { peerNames, titles, type MoreResults, type PeerName, type Results } from './results.ts';
 
 /** The tables of `docs/performance.md`. */
 export function tables(results: Results): string {
@@ -10,7 +9,6 @@ export function tables(results: Results): string {
     heading(results),
     speeds(results),
     verdicts(results),
-    ratios(results),
     promised(results),
     costs(results),
     ...(more === undefined ? [] : [stickiness(more, results), growths(more)]),
@@ -60,22 +58,6 @@ function verdicts(results: Results): string {
   ]);
   if (rows.length === 0) return '';
   return table(['scenario', 'ratio of', 'against', 'goal', 'this library', 'raw requests', 'met'], rows);
-}
-
-function ratios(results: Results): string {
-  const others = measured(results).filter((peer) => peer !== 'ours');
-  const rows = Object.keys(results.scenarios).map((scenario) => [
-    scenario,
-    ...others.map((peer) => {
-      const name = peer === 'raw' ? (rawOf[scenario] ?? scenario) : scenario;
-      return ratio(speedOf(results, scenario, 'ours'), speedOf(results, name, peer));
-    }),
-  ]);
-  return table(['cycles a second of this library divided by', ...others.map((peer) => titles[peer])], rows);
-}
-
-function ratio(ours: number | undefined, theirs: number | undefined): string {
-  return ours === undefined || theirs === undefined ? '–' : (ours / theirs).toFixed(2);
 }
 
 /** A figure is worth what the lock promises, so both stand in one table. */
