@@ -1,7 +1,6 @@
 import { judge } from './goals.ts';
 import { promises } from './promises.ts';
-import { peerNames, speedOf, titles, type MoreResults, type PeerName, type Results } from './results.ts';
-import { rawOf } from './scenarios.ts';
+import { peerNames, titles, type MoreResults, type PeerName, type Results } from './results.ts';
 
 /** The tables of `docs/performance.md`. */
 export function tables(results: Results): string {
@@ -10,7 +9,6 @@ export function tables(results: Results): string {
     heading(results),
     speeds(results),
     verdicts(results),
-    ratios(results),
     promised(results),
     costs(results),
     ...(more === undefined ? [] : [stickiness(more, results), growths(more)]),
@@ -62,22 +60,6 @@ function verdicts(results: Results): string {
   return table(['scenario', 'ratio of', 'against', 'goal', 'this library', 'raw requests', 'met'], rows);
 }
 
-function ratios(results: Results): string {
-  const others = measured(results).filter((peer) => peer !== 'ours');
-  const rows = Object.keys(results.scenarios).map((scenario) => [
-    scenario,
-    ...others.map((peer) => {
-      const name = peer === 'raw' ? (rawOf[scenario] ?? scenario) : scenario;
-      return ratio(speedOf(results, scenario, 'ours'), speedOf(results, name, peer));
-    }),
-  ]);
-  return table(['cycles a second of this library divided by', ...others.map((peer) => titles[peer])], rows);
-}
-
-function ratio(ours: number | undefined, theirs: number | undefined): string {
-  return ours === undefined || theirs === undefined ? '–' : (ours / theirs).toFixed(2);
-}
-
 /** A figure is worth what the lock promises, so both stand in one table. */
 function promised(results: Results): string {
   const shown = ['hand-off 8', 'hand-off 8, 5 ms links'].filter((scenario) => scenario in results.scenarios);
@@ -112,7 +94,6 @@ function costs(results: Results): string {
       if (summary === undefined || !isCostShown(scenario, peer)) return [];
       const {
         requestsPerCycle,
-        bytesPerCycle,
         cpuMicrosPerCycle,
         handOverP50Ms = NaN,
         handOverP99Ms = NaN,
@@ -124,7 +105,6 @@ function costs(results: Results): string {
           scenario,
           titles[peer],
           requestsPerCycle.toFixed(1),
-          whole(bytesPerCycle),
           whole(cpuMicrosPerCycle),
           fixed(handOverP50Ms),
           fixed(handOverP99Ms),
@@ -139,7 +119,6 @@ function costs(results: Results): string {
       '',
       'peer',
       'requests a cycle',
-      'bytes sent a cycle',
       'CPU a cycle, µs',
       'hand-over p50, ms',
       'p99, ms',
@@ -150,9 +129,9 @@ function costs(results: Results): string {
   );
 }
 
-/** Only the hand-offs show how redlock and etcd3 choose the next owner. The file of the results has all costs. */
+/** One scenario shows how redlock and etcd3 choose the next owner. The file of the results has all costs. */
 const isCostShown = (scenario: string, peer: PeerName): boolean =>
-  ['ours', 'curator', 'raw'].includes(peer) || scenario.startsWith('hand-off');
+  ['ours', 'curator'].includes(peer) || (scenario === 'hand-off 8' && peer !== 'raw');
 
 function stickiness({ sticky }: MoreResults, { scenarios }: Results): string {
   const { solo, threads64, contended } = sticky;
