@@ -102,8 +102,8 @@ export class Grant implements Holding {
       this.node.session.settle(this);
   }
 
-  znodeDeleted(): void {
-    this.node.vanished();
+  foundMissing(): void {
+    this.node.foundMissing();
   }
 
   /**

@@ -36,12 +36,12 @@ export class LockInternals {
    * Settles as soon as the deadline expires. Steps that have begun by then are cleaned up in the background, and a
    * grant that arrives later is released.
    */
-  acquire(deadline: Deadline, options: AcquireOptions = noOptions): Promise<Grant | undefined> {
+  acquire(deadline: Deadline, options: QueueOptions = noOptions): Promise<Grant | undefined> {
     if (deadline.mayWait) return this.#queueUp(deadline, options);
     return this.tryAcquire(deadline, options).then((tried) => (tried.is === 'granted' ? tried.grant : undefined));
   }
 
-  async #queueUp(deadline: Deadline, { data, heldForWriting, grantOf }: AcquireOptions): Promise<Grant> {
+  async #queueUp(deadline: Deadline, { data, heldForWriting, grantOf }: QueueOptions): Promise<Grant> {
     const { sessions } = this.#host;
     let retries: Retries | undefined;
     for (;;) {
@@ -74,7 +74,7 @@ export class LockInternals {
   }
 
   /** As `acquire`, for a deadline that may not wait: reads the queue before it creates a znode. */
-  async tryAcquire(deadline: Deadline, options: AcquireOptions = noOptions): Promise<Tried> {
+  async tryAcquire(deadline: Deadline, options: QueueOptions = noOptions): Promise<Tried> {
     const { data, heldForWriting, grantOf } = options;
     let retries: Retries | undefined;
     for (;;) {
@@ -108,7 +108,7 @@ export class LockInternals {
   }
 
   /** An attempt in one session. A caller that implements its own wait takes it through `join` and `look`. */
-  newAttempt(session: Session, deadline: Deadline, grantOf?: AcquireOptions['grantOf']): Attempt {
+  newAttempt(session: Session, deadline: Deadline, grantOf?: QueueOptions['grantOf']): Attempt {
     return { node: this.#queue.newNode(session), deadline, grantOf, predecessors: undefined };
   }
 
@@ -402,7 +402,7 @@ function unlessUnknown(error: unknown): void {
 }
 
 /** The options of one acquire, in which it differs from other acquires of the same lock. */
-export interface AcquireOptions {
+export interface QueueOptions {
   /** The data to write into the znode instead of the lock's default data. */
   readonly data?: Uint8Array | undefined;
   /**
@@ -445,7 +445,7 @@ export type Step = Outcome | Waiting;
 
 const taken: Tried = { is: 'taken' };
 
-const noOptions: AcquireOptions & JoinOptions = {};
+const noOptions: QueueOptions & JoinOptions = {};
 
 const none: Partial<Queued> = {};
 

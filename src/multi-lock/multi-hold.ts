@@ -135,7 +135,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
       remainingMs: () => this.remainingMs,
       loss: () => this.loss,
       trace: first.trace,
-      markDeleted: (path) => guards.find(({ paths }) => paths().includes(path))?.markDeleted(path),
+      foundMissing: (path) => guards.find(({ paths }) => paths().includes(path))?.foundMissing(path),
     });
   }
 

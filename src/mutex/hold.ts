@@ -251,7 +251,7 @@ export class Hold implements AsyncDisposable {
       remainingMs: () => this.remainingMs,
       loss: () => this.loss,
       trace: (commit) => this.keeper.report.committing(this, commit),
-      markDeleted: () => node.vanished(),
+      foundMissing: () => node.foundMissing(),
       claims: () => writes ?? [],
       queues: () => queuesOf(path, this.path),
     };

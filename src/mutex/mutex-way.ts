@@ -1,7 +1,7 @@
 import type { LockHost } from '../client/lock-host.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import type { Grant } from '../internals/grant.js';
-import type { AcquireOptions as QueueOptions, LockInternals } from '../internals/lock-internals.js';
+import type { QueueOptions, LockInternals } from '../internals/lock-internals.js';
 import type { Participant } from '../internals/participants.js';
 import type { ParticipantName } from '../internals/queue-view.js';
 import type { LockInternalsOptions } from '../internals/znode-queue.js';

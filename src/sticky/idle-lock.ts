@@ -7,7 +7,7 @@ import type { Deadline } from '../support/deadline.js';
 import { lockDeadline } from '../internals/lock-deadline.js';
 import type { Grant } from '../internals/grant.js';
 import { isMarkedIdle } from '../internals/znode/znode-data.js';
-import type { AcquireOptions, Tried } from '../internals/lock-internals.js';
+import type { QueueOptions, Tried } from '../internals/lock-internals.js';
 import type { TriedLock } from '../mutex/mutex-way.js';
 
 /**
@@ -17,7 +17,7 @@ import type { TriedLock } from '../mutex/mutex-way.js';
 export async function tryIdle(
   lock: TriedLock,
   deadline: Deadline,
-  options: AcquireOptions,
+  options: QueueOptions,
 ): Promise<Grant | undefined> {
   const tried = await lock.internals.tryAcquire(deadline, options);
   if (tried.is === 'granted') return tried.grant;
@@ -40,7 +40,7 @@ async function isKeptIdle({ path }: TriedLock, { session, view }: Tried & { is: 
 }
 
 /** Queues up for a moment. The process that keeps the idle lock hands it over as soon as it sees the new znode. */
-async function askFor({ host, path, internals }: TriedLock, options: AcquireOptions): Promise<Grant | undefined> {
+async function askFor({ host, path, internals }: TriedLock, options: QueueOptions): Promise<Grant | undefined> {
   const deadline = lockDeadline(host, path, { timeoutMs: askMs });
   try {
     return await internals.acquire(deadline, options);

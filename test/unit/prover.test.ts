@@ -47,9 +47,9 @@ describe('the checks of a proof', () => {
         return Promise.resolve({ value } as unknown as Reply<T>);
       },
     });
-    prover.add({ path: '/lock/waiter', vanished: () => told.push('vanished') });
+    prover.add({ path: '/lock/waiter', foundMissing: () => told.push('foundMissing') });
     await prover.prove(() => told.push('written'));
-    expect(told).to.deep.equal(['vanished', 'written']);
+    expect(told).to.deep.equal(['foundMissing', 'written']);
   });
 
   it('are no longer than half of what a server accepts, for the longest paths, and reach all of them', async () => {

@@ -12,7 +12,7 @@ import { findCreated, fitting, MisfitError, ownCreation } from './own-creation.j
 import { deleteUntilGone, handOver } from './node-deletion.js';
 import type { Mark } from './znode-data.js';
 import { Newest } from './newest.js';
-import { SelfWatch, type Watched } from './self-watch.js';
+import { SelfWatch, type OwnZnode } from './self-watch.js';
 import { removeLate } from './late-creates.js';
 import { removeStray, resembles, type LostZnode } from './strays.js';
 import { reached } from '../../support/reached.js';
@@ -21,7 +21,7 @@ import { reached } from '../../support/reached.js';
  * One znode of this client, from its create until it is gone or its session has ended. The node knows the znode by its
  * uuid, so it can delete the znode whatever happens.
  */
-export class LockNode implements Watched {
+export class LockNode implements OwnZnode {
   readonly session: Session;
   readonly #siblings: SessionNodes;
   readonly #place: NodePlace;
@@ -153,7 +153,7 @@ export class LockNode implements Watched {
     }
     this.#become(unsent);
     if (!value.errors[0]?.is('NO_NODE')) throw value.error;
-    other.vanished();
+    other.foundMissing();
     return false;
   }
 
@@ -194,7 +194,7 @@ export class LockNode implements Watched {
   }
 
   /** The servers say that the znode is gone, without an event. It may stand under another name than this client knows. */
-  vanished(): void {
+  foundMissing(): void {
     const uuid = uuidOf(this.name);
     const lost = uuid === undefined ? undefined : this.#lost(uuid, 'same-uuid');
     this.markDeleted();

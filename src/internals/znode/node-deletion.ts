@@ -15,9 +15,9 @@ export async function handOver(holder: DeletedNode, next: DeletedNode): Promise<
     const [ofNext, ofHolder] = value.is === 'done' ? [] : value.errors;
     if (ofNext?.is('NO_NODE')) {
       reached('handed over to a waiter whose znode is gone');
-      next.vanished();
+      next.foundMissing();
     } else if (value.is === 'done') holder.markDeleted();
-    else if (ofHolder?.is('NO_NODE')) holder.vanished();
+    else if (ofHolder?.is('NO_NODE')) holder.foundMissing();
   } catch {
     reached('hand-over: the answer was lost');
     // `deleteUntilGone` tries again, as after any other failed delete.
@@ -35,7 +35,7 @@ export async function deleteUntilGone(node: DeletedNode): Promise<void> {
       await session.request(remove(node.path));
       node.markDeleted();
     } catch (error) {
-      if (isZooKeeperError(error, 'NO_NODE')) node.vanished();
+      if (isZooKeeperError(error, 'NO_NODE')) node.foundMissing();
       else if (isZooKeeperError(error, 'CONNECTION_LOSS')) {
         reached('delete: the answer was lost');
         await session.whenConnected();
@@ -80,7 +80,7 @@ interface DeletedNode {
   mayBeThere(): boolean;
   readonly isUnknown: boolean;
   find(): Promise<boolean>;
-  vanished(): void;
+  foundMissing(): void;
   markDeleted(): void;
   deletionEnded(): void;
 }

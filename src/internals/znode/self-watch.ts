@@ -13,13 +13,13 @@ import { reached } from '../../support/reached.js';
  * that others write into the znode.
  */
 export class SelfWatch {
-  readonly #watched: Watched;
+  readonly #watched: OwnZnode;
   #state: SelfWatchState = off;
   // Fields that few znodes need are created on demand, because ten thousand znodes may wait.
   #marks: Listeners<Mark> | undefined;
   #mark: { readonly is: Mark | undefined; readonly mzxid: bigint } | undefined;
 
-  constructor(watched: Watched) {
+  constructor(watched: OwnZnode) {
     this.#watched = watched;
   }
 
@@ -126,7 +126,7 @@ export class SelfWatch {
       );
       if (found === 'gone') {
         reached('own znode gone when its watch was planted');
-        this.#watched.vanished();
+        this.#watched.foundMissing();
       } else if (found) {
         // An event that arrived with the answer has planted another watch, which the server has not promised yet.
         if (this.#state.at === 'planted' && this.#state.listener === listener)
@@ -153,7 +153,7 @@ export class SelfWatch {
 }
 
 /** The watched znode of this process. */
-export interface Watched {
+export interface OwnZnode {
   readonly session: Session;
   readonly path: string;
   readonly isThere: boolean;
@@ -161,7 +161,7 @@ export interface Watched {
   /** The znode was deleted. */
   markDeleted(): void;
   /** The servers say that it does not exist. */
-  vanished(): void;
+  foundMissing(): void;
   /** Another client takes the lock by force. */
   forced(): void;
 }

@@ -236,7 +236,7 @@ class HoldTracingMessage extends LockTracingMessage {
 }
 
 /**
- * What happens to locks, on tracing channels of `node:diagnostics_channel`. Each operation has one message.
+ * The tracing channels of `node:diagnostics_channel` for locks. Each operation has one message.
  *
  * A subscriber is called in the AsyncLocalStorage stores of the code that acquires, because the parent of a span comes
  * from there. But it is called outside of every lock context, so that it cannot act as the owner of a lock.

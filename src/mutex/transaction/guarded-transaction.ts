@@ -209,7 +209,7 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
     if (guardPath !== undefined && error.is('NO_NODE')) {
       // The servers' answer may be the first news of the loss.
       reached('transaction: refused, because the znode of the hold is gone');
-      this.#guard.markDeleted(guardPath);
+      this.#guard.foundMissing(guardPath);
       return this.#guard.loss() ?? new LockLostError(guardPath, 'node-deleted');
     }
     if (step === undefined) return new RequestFailedError(this.#title, error);
@@ -292,7 +292,7 @@ export interface TransactionGuard {
   /** Publishes the commit on the tracing channel of transactions. */
   readonly trace: <T>(commit: () => Promise<T>) => Promise<T>;
   /** The servers said that this znode does not exist. */
-  readonly markDeleted: (path: string) => void;
+  readonly foundMissing: (path: string) => void;
 }
 
 /** The znodes of a lock whose children are participants: its own and, of a semaphore, the two below it. */

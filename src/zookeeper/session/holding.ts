@@ -12,7 +12,7 @@ export interface Holding {
   /** Tells the listeners that the hold is lost. */
   tellLost(): void;
   /** The servers have no such znode. The waiters of this process behind it move up. */
-  znodeDeleted(): void;
+  foundMissing(): void;
 }
 
 /**

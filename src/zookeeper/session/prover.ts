@@ -51,7 +51,7 @@ export class Prover {
       this.#check([znode.path], (errors) => {
         if (!errors[0]?.is('NO_NODE')) return;
         reached('a proof found that a waiter has no znode');
-        znode.vanished();
+        znode.foundMissing();
       }),
     );
     this.#toCheck.clear();
@@ -64,7 +64,7 @@ export class Prover {
         const deleted = holdings.filter((_, index) => errors[index]?.is('NO_NODE'));
         if (deleted.length > 0) reached('a proof found that a hold has no znode');
         loseAll(deleted, 'node-deleted');
-        for (const holding of deleted) holding.znodeDeleted();
+        for (const holding of deleted) holding.foundMissing();
       },
     );
     return [ofHolds, ...checks];
@@ -99,7 +99,7 @@ export class Prover {
 export interface Checked {
   readonly path: string;
   /** The servers say that it does not exist. */
-  vanished(): void;
+  foundMissing(): void;
 }
 
 interface ProverOptions {

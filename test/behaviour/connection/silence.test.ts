@@ -95,7 +95,7 @@ describe('silence', () => {
     const { session } = client;
     const nothing = (): void => undefined;
     const held = { path: '/', heldSince: 0, isInner: false, isOfLiveJob: false };
-    const holding = { ...held, markLost: nothing, tellLost: nothing, znodeDeleted: nothing };
+    const holding = { ...held, markLost: nothing, tellLost: nothing, foundMissing: nothing };
     session.hold(holding);
     lab.proxy.silence();
     const askedAt = lab.now();
