@@ -4,6 +4,7 @@ import { systemNetwork, type Link, type Network } from '../../src/zookeeper/netw
 import { Connection } from '../../src/zookeeper/connection/connection.ts';
 import type { ConnectionListener, UnansweredAttempt } from '../../src/zookeeper/connection/connection-listener.ts';
 import type { ConnectionOptions } from '../../src/zookeeper/connection/connection-options.ts';
+import { ServerTraits } from '../../src/zookeeper/connection/server-traits.ts';
 import type { Operation, WatchEventType } from '../../src/zookeeper/wire/operations.ts';
 import type { Reply } from '../../src/zookeeper/wire/replies.ts';
 
@@ -52,6 +53,7 @@ export class ConnectionProbe implements ConnectionListener, Disposable {
         servers: { hosts, chroot: '' },
         sessionTimeoutMs: 4_000,
         auth: [],
+        traits: new ServerTraits(() => systemClock.now()),
         clock: systemClock,
         random: () => 0,
         ...options,

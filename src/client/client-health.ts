@@ -1,5 +1,6 @@
 import { errorText } from '../support/error-text.js';
-import { sessionName, type Session } from '../zookeeper/session/session.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { sessionName } from '../zookeeper/wire/wire-session.js';
 import type { ConnectionState } from './report/connection-state.js';
 import type { Silence } from './report/outage-log.js';
 
@@ -44,7 +45,7 @@ export interface ErrorFacts {
 /** @internal The health of a client. */
 export function clientHealth({ state, session, timeoutMs, now, waiting, silence }: HealthFacts): ClientHealth {
   const { id, isConnected, isEnded, lockCount, endsAt } = session;
-  const { cause } = isConnected || state === 'closed' ? { cause: undefined } : (silence ?? { cause: undefined });
+  const cause = isConnected || state === 'closed' ? undefined : silence?.cause;
   return {
     state,
     sessionId: id === 0n ? undefined : sessionName(id),

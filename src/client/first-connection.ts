@@ -1,6 +1,6 @@
 import { listenForAbort } from '../support/abort-signal.js';
 import type { CancelTimer } from '../support/clock.js';
-import { describeHosts } from '../zookeeper/wire/connect-string.js';
+import { describeHosts, nameOf } from '../zookeeper/wire/connect-string.js';
 import { TlsError } from '../zookeeper/network/tls-error.js';
 import { UnknownRequestError } from '../zookeeper/wire/unknown-request-error.js';
 import { authFailed, connectingText, ConnectionTimeoutError, unusableServers } from './report/client-errors.js';
@@ -111,7 +111,7 @@ export class FirstConnection {
   }
 
   get #names(): string[] {
-    return this.#source.servers.hosts.map((host) => describeHosts({ hosts: [host] }));
+    return this.#source.servers.hosts.map(nameOf);
   }
 
   /** In the order of the connect string. */

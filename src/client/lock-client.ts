@@ -4,7 +4,8 @@ import { Emitter } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
 import { expected, expectDuration, expectOptions } from '../support/validate.js';
 import { describeHosts } from '../zookeeper/wire/connect-string.js';
-import { sessionName, type Session } from '../zookeeper/session/session.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { sessionName } from '../zookeeper/wire/wire-session.js';
 import { clientHealth, type ClientHealth } from './client-health.js';
 import {
   checkClientOptions,

@@ -3,7 +3,7 @@ import { LockLostError, type LossReason } from '../client/report/lock-lost-error
 import { SessionExpiredError } from '../client/report/client-errors.js';
 import { Listeners } from '../support/listeners.js';
 import type { Holding } from '../zookeeper/session/holding.js';
-import { sessionName } from '../zookeeper/session/session.js';
+import { sessionName } from '../zookeeper/wire/wire-session.js';
 import type { LockNode } from './znode/lock-node.js';
 
 /**

@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { hostName, ownerIn, withoutMark } from './znode/znode-data.js';
+import { keepNewest } from '../support/keep-newest.js';
 import type { Holding } from '../zookeeper/session/holding.js';
-import { sessionName, type Session } from '../zookeeper/session/session.js';
+import type { Session } from '../zookeeper/session/session.js';
+import { sessionName } from '../zookeeper/wire/wire-session.js';
 import { parentOf } from '../zookeeper/wire/path.js';
 import type { Watched } from '../zookeeper/session/watches.js';
 import type { KnownHolder } from '../client/report/timeout-text.js';
@@ -13,13 +15,7 @@ export function seenIn(path: string, { data, stat }: Watched['data']): SeenHolde
 
 /** Remembers the holder of a lock. Called when a waiter that watches the znode knows that the znode is the first. */
 export function rememberHolder(session: Session, seen: SeenHolder): void {
-  const { byLock } = session.companions.of(SeenHolders);
-  const lock = parentOf(seen.path);
-  // Deleted first, so that the newest entry is the last of the map.
-  byLock.delete(lock);
-  byLock.set(lock, seen);
-  const [oldest] = byLock.keys();
-  if (byLock.size > mostHolders && oldest !== undefined) byLock.delete(oldest);
+  keepNewest(session.companions.of(SeenHolders).byLock, parentOf(seen.path), seen, mostHolders);
 }
 
 /**

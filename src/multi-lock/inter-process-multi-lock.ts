@@ -8,6 +8,7 @@ import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mu
 import { innermostContext, LockContext } from '../mutex/lock-context.js';
 import { MultiHold, releaseAll, type PartHold } from './multi-hold.js';
 import { untilReleased } from '../mutex/with-hold.js';
+import { compareKeys } from '../driver/names.js';
 import { reached } from '../support/reached.js';
 
 /**
@@ -217,12 +218,8 @@ function inOrder<Lock extends PartOfMultiLock>(locks: readonly Lock[]): Lock[] {
           `a client of ${a.path} that has not connected yet`,
         ),
       );
-    return compare(a.path, b.path) || compare(ofA ?? '', ofB ?? '');
+    return compareKeys(a.path, b.path) || compareKeys(ofA ?? '', ofB ?? '');
   });
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }
 
 /**

@@ -8,7 +8,7 @@ import { NotOwnedError } from '../internals/lock-errors.js';
 import { showByJson } from '../support/shown.js';
 import type { Deadline } from '../support/deadline.js';
 import { expectThis } from '../support/validate.js';
-import { sessionName } from '../zookeeper/session/session.js';
+import { sessionName } from '../zookeeper/wire/wire-session.js';
 import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/znode/znode-data.js';
 import { checkLeaseMs } from './acquire-options.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type BackgroundEvent } from '../../src/index.ts';
-import { sessionName } from '../../src/zookeeper/session/session.ts';
+import { sessionName } from '../../src/zookeeper/wire/wire-session.ts';
 import { from } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessSemaphore, LockClient, lockContext } from '../../src/index.ts';
-import { sessionName } from '../../src/zookeeper/session/session.ts';
+import { sessionName } from '../../src/zookeeper/wire/wire-session.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { queueReaches } from '../../lab/queue.ts';
 import { reached } from '../../lab/reached.ts';

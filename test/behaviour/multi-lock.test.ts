@@ -10,7 +10,7 @@ import {
   type Hold,
   type PartOfMultiLock,
 } from '../../src/index.ts';
-import { sessionName } from '../../src/zookeeper/session/session.ts';
+import { sessionName } from '../../src/zookeeper/wire/wire-session.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { sharedZooKeeper } from '../../lab/hooks.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';

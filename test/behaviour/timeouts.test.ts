@@ -9,7 +9,7 @@ import {
   type Hold,
   type LockClient,
 } from '../../src/index.ts';
-import { sessionName } from '../../src/zookeeper/session/session.ts';
+import { sessionName } from '../../src/zookeeper/wire/wire-session.ts';
 import { queueReaches } from '../../lab/queue.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { returnAll, semaphoreOf, setCount } from '../../lab/semaphores.ts';

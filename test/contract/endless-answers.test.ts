@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { InterProcessMutex } from '../../src/index.ts';
 import { DigestMd5Handshake } from '../../src/zookeeper/wire/digest-md5-handshake.ts';
 import type { Network } from '../../src/zookeeper/network/network.ts';
+import { ServerTraits } from '../../src/zookeeper/connection/server-traits.ts';
 import { Session } from '../../src/zookeeper/session/session.ts';
 import { Writer } from '../../src/zookeeper/wire/wire.ts';
 import { ConnectionProbe } from '../../lab/wire/connection-probe.ts';
@@ -120,6 +121,7 @@ function sessionOf(network: Network, clock: ManualClock): Session {
     {
       servers: { hosts: [{ host: '127.0.0.1', port: 1 }], chroot: '' },
       auth: [],
+      traits: new ServerTraits(() => clock.now()),
       tickTimeMs: undefined,
       clock,
       random: () => 0,

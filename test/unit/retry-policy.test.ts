@@ -105,7 +105,7 @@ describe('retryUntilElapsed', () => {
 });
 
 describe('a retry policy refuses', () => {
-  const duration = 'a finite number ≥ 0';
+  const duration = 'a finite number of milliseconds ≥ 0';
   const count = 'an integer ≥ 0 or Infinity';
   const backoff = (options: object) => () => exponentialBackoff(options as ExponentialBackoffOptions);
   const cases: [string, () => unknown, typeof TypeError | typeof RangeError, string][] = [
@@ -134,12 +134,12 @@ describe('a retry policy refuses', () => {
       TypeError,
       'Unknown option `maxRetry` of exponentialBackoff: accepted are baseSleepMs, maxSleepMs, maxRetries',
     ],
-    ['no base', backoff({}), TypeError, `Expected \`baseSleepMs\` to be ${duration}, got undefined`],
+    ['no base', backoff({}), TypeError, 'Expected `baseSleepMs` to be a number of milliseconds ≥ 0, got undefined'],
     [
       'a string as base',
       backoff({ baseSleepMs: '1' }),
       TypeError,
-      `Expected \`baseSleepMs\` to be ${duration}, got '1'`,
+      'Expected `baseSleepMs` to be a number of milliseconds ≥ 0, got "1"',
     ],
     ['a negative base', backoff({ baseSleepMs: -1 }), RangeError, `Expected \`baseSleepMs\` to be ${duration}, got -1`],
     [
@@ -175,12 +175,17 @@ describe('a retry policy refuses', () => {
     ['a negative n', () => retryNTimes(-1, 1), RangeError, `Expected \`n\` to be ${count}, got -1`],
     ['a negative sleep', () => retryNTimes(1, -1), RangeError, `Expected \`sleepMs\` to be ${duration}, got -1`],
     ['a negative single sleep', () => retryOnce(-1), RangeError, `Expected \`sleepMs\` to be ${duration}, got -1`],
-    ['no interval', () => retryForever(0), RangeError, 'Expected `intervalMs` to be a finite number > 0, got 0'],
+    [
+      'no interval',
+      () => retryForever(0),
+      RangeError,
+      'Expected `intervalMs` to be a finite number of milliseconds > 0, got 0',
+    ],
     [
       'an infinite interval',
       () => retryForever(Infinity),
       RangeError,
-      'Expected `intervalMs` to be a finite number > 0, got Infinity',
+      `Expected \`intervalMs\` to be ${duration}, got Infinity`,
     ],
     [
       'a negative time',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { SelfWatch, type Watched } from '../../src/internals/znode/self-watch.ts';
+import { SelfWatch, type OwnZnode } from '../../src/internals/znode/self-watch.ts';
 import type { Session } from '../../src/zookeeper/session/session.ts';
 import type { WatchListener } from '../../src/zookeeper/session/watches.ts';
 
@@ -16,7 +16,7 @@ describe('the watch of a process on its own znode', () => {
           }),
       },
     } as unknown as Session;
-    const watch = new SelfWatch({ session, path: '/locks/a/own', isThere: true } as unknown as Watched);
+    const watch = new SelfWatch({ session, path: '/locks/a/own', isThere: true } as unknown as OwnZnode);
     watch.plant();
     await turn();
     looks[0]?.answer();

@@ -257,9 +257,7 @@ function mayBe({ scheme, id }: AclEntry, { auth, saslUser, saslMechanism, mayHav
   if (scheme === 'sasl') return saslMechanism !== undefined || (saslUser !== undefined && mayBeUser(saslUser, id));
   if (scheme === 'x509') return mayHaveCertificate === true;
   if (scheme !== 'digest') return true;
-  return auth.some(
-    (own) => own.scheme !== 'digest' || own.credentials.startsWith('super:') || mayBeDigestOf(own.credentials, id),
-  );
+  return auth.some((own) => own.scheme !== 'digest' || mayBeDigestOf(own.credentials, id));
 }
 
 /** The servers may shorten a user name in the form of Kerberos, `name/host@REALM`. */

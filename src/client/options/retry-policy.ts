@@ -1,5 +1,4 @@
-import { inspect } from 'node:util';
-import { expectOptions } from '../../support/validate.js';
+import { expectDuration, expected, expectOptions, expectPositive } from '../../support/validate.js';
 
 /**
  * Decides whether and when to try again. It is a pure function of the attempt, so one policy serves any number of
@@ -72,8 +71,8 @@ export function exponentialBackoff(options: ExponentialBackoffOptions): RetryPol
     maxSleepMs = 2 ** 31 - 1,
     maxRetries = Infinity,
   } = expectOptions('exponentialBackoff', options, ['baseSleepMs', 'maxSleepMs', 'maxRetries']);
-  requireDuration('baseSleepMs', baseSleepMs);
-  requireDuration('maxSleepMs', maxSleepMs);
+  expectDuration('baseSleepMs', baseSleepMs);
+  expectDuration('maxSleepMs', maxSleepMs);
   requireCount('maxRetries', maxRetries);
   return {
     allowRetry({ retryCount, random }) {
@@ -96,7 +95,7 @@ export function exponentialBackoff(options: ExponentialBackoffOptions): RetryPol
  */
 export function retryNTimes(n: number, sleepMs: number): RetryPolicy {
   requireCount('n', n);
-  requireDuration('sleepMs', sleepMs);
+  expectDuration('sleepMs', sleepMs);
   return { allowRetry: ({ retryCount }) => (retryCount < n ? { retry: true, sleepMs } : { retry: false }) };
 }
 
@@ -121,7 +120,7 @@ export function retryOnce(sleepMs: number): RetryPolicy {
  * retryForever(1_000);
  */
 export function retryForever(intervalMs: number): RetryPolicy {
-  requireNumber('intervalMs', intervalMs, 'a finite number > 0', (value) => Number.isFinite(value) && value > 0);
+  expectPositive('intervalMs', intervalMs);
   return { allowRetry: () => ({ retry: true, sleepMs: intervalMs }) };
 }
 
@@ -136,25 +135,17 @@ export function retryForever(intervalMs: number): RetryPolicy {
  * retryUntilElapsed(60_000, 1_000);
  */
 export function retryUntilElapsed(maxElapsedMs: number, sleepMs: number): RetryPolicy {
-  requireDuration('maxElapsedMs', maxElapsedMs);
-  requireDuration('sleepMs', sleepMs);
+  expectDuration('maxElapsedMs', maxElapsedMs);
+  expectDuration('sleepMs', sleepMs);
   return { allowRetry: ({ elapsedMs }) => (elapsedMs < maxElapsedMs ? { retry: true, sleepMs } : { retry: false }) };
 }
 
 /** The default policy of a client: 100 ms to 5 s between tries, without a limit of tries. */
 export const defaultRetryPolicy: RetryPolicy = exponentialBackoff({ baseSleepMs: 100, maxSleepMs: 5_000 });
 
-function requireDuration(option: string, value: unknown): void {
-  requireNumber(option, value, 'a finite number ≥ 0', (number) => Number.isFinite(number) && number >= 0);
-}
-
 function requireCount(option: string, value: unknown): void {
-  const accepts = (number: number) => number === Infinity || (Number.isInteger(number) && number >= 0);
-  requireNumber(option, value, 'an integer ≥ 0 or Infinity', accepts);
-}
-
-function requireNumber(option: string, value: unknown, accepted: string, accepts: (number: number) => boolean): void {
-  const message = `Expected \`${option}\` to be ${accepted}, got ${inspect(value)}`;
-  if (typeof value !== 'number') throw new TypeError(message);
-  if (!accepts(value)) throw new RangeError(message);
+  if (value !== Infinity && !(typeof value === 'number' && Number.isInteger(value) && value >= 0))
+    throw new (typeof value === 'number' ? RangeError : TypeError)(
+      expected(option, 'an integer ≥ 0 or Infinity', value),
+    );
 }

@@ -3,7 +3,8 @@ import type { Clock } from '../../support/clock.js';
 import { callApplication } from '../../support/no-context.js';
 import { TracedOperation, TracingMessage, type TracingStart } from '../../support/traced-operation.js';
 import { addressOf, type ConnectString } from '../../zookeeper/wire/connect-string.js';
-import { sessionName, type Session } from '../../zookeeper/session/session.js';
+import type { Session } from '../../zookeeper/session/session.js';
+import { sessionName } from '../../zookeeper/wire/wire-session.js';
 import type { SessionEnd } from '../../zookeeper/session/session-owner.js';
 
 /**

@@ -1,3 +1,5 @@
+import { keepNewest } from '../../support/keep-newest.js';
+
 /** The newest znode of one session under each parent. The next znode may stand right behind it. */
 export class Newest<Node extends Znode> {
   readonly #byPath = new Map<string, Known<Node>>();
@@ -12,12 +14,12 @@ export class Newest<Node extends Znode> {
     const { session, sequence, czxid } = node;
     const before = this.#byPath.get(path);
     if (before && before.czxid > czxid) return undefined;
-    // Deleted first, so that the map's order is the order of use, and its first entry is the oldest.
-    this.#byPath.delete(path);
-    if (sequence === undefined) return undefined;
+    if (sequence === undefined) {
+      this.forget(path);
+      return undefined;
+    }
     const { epoch } = session;
-    this.#byPath.set(path, { sequence, czxid, writes, epoch, node });
-    if (this.#byPath.size > mostPaths) forgetOldest(this.#byPath);
+    keepNewest(this.#byPath, path, { sequence, czxid, writes, epoch, node }, mostPaths);
     // Servers that were restored from a backup give out numbers that they have given before. So an answer on another
     // connection says nothing about this one.
     return before?.epoch === epoch && isRightBehind({ sequence, czxid, writes }, before) ? before.node : undefined;
@@ -70,8 +72,3 @@ interface Znode {
 
 /** A limit, because a client may use more paths than it has memory for. The paths used last are kept. */
 const mostPaths = 1_000;
-
-function forgetOldest(newest: Map<string, unknown>): void {
-  const [oldest] = newest.keys();
-  if (oldest !== undefined) newest.delete(oldest);
-}

@@ -10,7 +10,8 @@ import {
   type Stat,
 } from '../../zookeeper/wire/operations.js';
 import { join } from '../../zookeeper/wire/path.js';
-import { sessionName, type Session } from '../../zookeeper/session/session.js';
+import type { Session } from '../../zookeeper/session/session.js';
+import { sessionName } from '../../zookeeper/wire/wire-session.js';
 import type { Reader } from '../../zookeeper/wire/wire.js';
 
 /** Creates an ephemeral-sequential znode. An answer that does not fit is the value, and not an end of the connection. */

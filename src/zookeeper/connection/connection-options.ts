@@ -21,7 +21,7 @@ export interface ConnectionOptions {
   /** The number of rounds over the hosts that had no answer just before, for the length of the first attempts. */
   readonly unansweredRounds?: number;
   /** The client's knowledge of its servers. */
-  readonly traits?: ServerTraits;
+  readonly traits: ServerTraits;
   /** The number of the first request. @default 1 */
   readonly firstXid?: number;
 }

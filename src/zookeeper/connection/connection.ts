@@ -10,7 +10,7 @@ import type { Operation } from '../wire/operations.js';
 import { Call, connectionLost, type Reply } from '../wire/replies.js';
 import type { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { ServerLink } from './server-link.js';
-import { ServerTraits } from './server-traits.js';
+import type { ServerTraits } from './server-traits.js';
 import { renewWatches } from './watch-renewal.js';
 import { WireSession, type SessionIdentity } from '../wire/wire-session.js';
 
@@ -33,7 +33,7 @@ export class Connection {
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#traits = options.traits ?? new ServerTraits(() => options.clock.now());
+    this.#traits = options.traits;
     this.#wasGranted = options.resume !== undefined;
     this.#session = new WireSession(options);
     const warn = (message: string, error: unknown): void => listener.warn(message, error);

@@ -1,12 +1,11 @@
 import { inNoContext } from '../../support/no-context.js';
-import type { CancelTimer, Clock } from '../../support/clock.js';
+import type { CancelTimer } from '../../support/clock.js';
 import { headStartMs } from '../network/attempt-time.js';
-import { describeHosts, type Host } from '../wire/connect-string.js';
+import { nameOf, type Host } from '../wire/connect-string.js';
 import { Handshake, type HandshakeListener, type HandshakeOptions } from './handshake.js';
 import { HostHistory } from './host-history.js';
 import type { Network, TlsSource } from '../network/network.js';
 import { Routes } from '../network/routes.js';
-import type { SaslSource } from '../wire/sasl-handshake.js';
 import { ServerLink } from './server-link.js';
 import { ServerMemory } from '../network/server-memory.js';
 import type { Servers } from '../network/servers.js';
@@ -288,8 +287,6 @@ export class Dialler {
 export interface DiallerOptions extends Omit<HandshakeOptions, 'attemptMs' | 'host'> {
   readonly servers: Servers;
   readonly tls?: TlsSource | undefined;
-  readonly sasl: SaslSource | undefined;
-  readonly clock: Clock;
   readonly random: () => number;
   readonly network: Network;
   /** The number of rounds over the hosts that had no answer just before, for the length of the first attempts. */
@@ -298,10 +295,6 @@ export interface DiallerOptions extends Omit<HandshakeOptions, 'attemptMs' | 'ho
   /** The longest pause before a round, in milliseconds. */
   mostPauseMs(): number;
   warn(message: string, error: unknown): void;
-}
-
-function nameOf(host: Host): string {
-  return describeHosts({ hosts: [host] });
 }
 
 function pendingText({ host }: Host): string {

@@ -7,7 +7,8 @@ import { closeSession, type Operation } from '../wire/operations.js';
 import { readReplyHeader, replyBodyAt } from '../wire/replies.js';
 import { checkAnswer, SaslRefusal, saslToken, type SaslHandshake, type SaslSource } from '../wire/sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
-import { Reader, Writer } from '../wire/wire.js';
+import { noChroot, Reader, Writer } from '../wire/wire.js';
+import { sessionName } from '../wire/wire-session.js';
 
 /**
  * The steps from a dialled link to a usable session: the link is made (over TLS: secured), the ConnectRequest is sent,
@@ -150,9 +151,9 @@ export class Handshake implements LinkUser {
     // A session keeps its id for life. Under another id, the znodes of the old session would be taken for znodes of the
     // new one.
     if (askedFor !== 0n && response.sessionId !== askedFor) {
-      const [granted, asked] = [response.sessionId, askedFor].map((id) => BigInt.asUintN(64, id).toString(16));
+      const [granted, asked] = [response.sessionId, askedFor].map(sessionName);
       this.#other = new Error(
-        `${this.link.server} does not resume sessions: it granted session 0x${granted}, but the client asked for session 0x${asked}`,
+        `${this.link.server} does not resume sessions: it granted session ${granted}, but the client asked for session ${asked}`,
       );
       this.#closeUnused();
       return;
@@ -324,8 +325,6 @@ export interface HandshakeListener {
   /** The link ended before the session could be used. */
   ended(handshake: Handshake, error: Error | undefined, wasGranted: boolean): void;
 }
-
-const noChroot = Buffer.alloc(0);
 
 const closedInSaslText =
   'closed the connection during the authentication by SASL. ZooKeeper before 3.6 does so if the user name or the password of the option `sasl` is wrong';

@@ -10,7 +10,7 @@ import { requiredError, SaslRefusal } from '../wire/sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
 import type { SentRequest, ServerTraits } from './server-traits.js';
 import { marshallingError, unimplemented, UnknownRequestError } from '../wire/unknown-request-error.js';
-import { Reader, Writer } from '../wire/wire.js';
+import { noChroot, Reader, Writer } from '../wire/wire.js';
 import { ZooKeeperError } from '../wire/zookeeper-error.js';
 import { reached } from '../../support/reached.js';
 
@@ -385,12 +385,12 @@ export interface PipelineListener {
   ended(pipeline: Pipeline, error: Error | undefined): void;
 }
 
-/** The server answers a ping by its xid alone. */
 const nobody = (): void => {};
 
 /** One for all writes. */
 const resolved = Promise.resolve();
 
+/** A server answers a ping by this number alone. */
 const pingXid = -2;
 const authXid = -4;
 const watchXid = -1;
@@ -401,8 +401,6 @@ const throttledError = -127;
 
 const firstPauseMs = 50;
 const longestPauseMs = 500;
-
-const noChroot = Buffer.alloc(0);
 
 function isWithin(path: string, root: string): boolean {
   return root === '/' || path === root || path.startsWith(`${root}/`);

@@ -1,6 +1,6 @@
 import { FrameSplitter, longestFrame } from '../wire/frames.js';
 import { longestConnectResponse } from '../wire/connect-response.js';
-import { describeHosts, type Host } from '../wire/connect-string.js';
+import { nameOf, type Host } from '../wire/connect-string.js';
 import type { Link } from '../network/network.js';
 
 /**
@@ -25,7 +25,7 @@ export class ServerLink {
     this.#warn = warn;
     this.#user = user;
     this.host = host;
-    this.server = describeHosts({ hosts: [host] });
+    this.server = nameOf(host);
     link.on('data', (chunk) => this.guard(() => this.#receive(chunk)));
     link.on('drain', () => this.guard(() => this.#user.drained()));
     link.on('close', () => this.#closed());

@@ -1,4 +1,5 @@
 import type { CancelTimer, Clock } from '../../support/clock.js';
+import { keepNewest } from '../../support/keep-newest.js';
 import { inNoContext } from '../../support/no-context.js';
 
 /**
@@ -89,20 +90,11 @@ export class HostNames {
   #ended(lookup: Lookup, cancel: CancelTimer, answer: Answer): void {
     cancel();
     this.#lookups.delete(lookup.name);
-    if (answer.is === 'found') this.#keep(lookup.name, answer.addresses);
+    if (answer.is === 'found') keepNewest(this.#known, lookup.name, answer.addresses, mostKnown);
     this.#beginNext();
     for (const asker of lookup.askers) {
       asker.answer = answer;
       asker.answered();
-    }
-  }
-
-  #keep(name: string, addresses: readonly Address[]): void {
-    this.#known.delete(name);
-    this.#known.set(name, addresses);
-    for (const [oldest] of this.#known) {
-      if (this.#known.size <= mostKnown) return;
-      this.#known.delete(oldest);
     }
   }
 

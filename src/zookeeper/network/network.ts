@@ -2,7 +2,7 @@ import net from 'node:net';
 import tls, { type ConnectionOptions } from 'node:tls';
 import { systemClock } from '../../support/clock.js';
 import { AddressRace } from './address-race.js';
-import { describeHosts, type Host } from '../wire/connect-string.js';
+import { nameOf, type Host } from '../wire/connect-string.js';
 import { HostNames } from './host-names.js';
 import type { Link } from './link.js';
 import { systemNames } from './lookup.js';
@@ -79,5 +79,5 @@ function keepingErrors(socket: net.Socket): net.Socket {
 
 /** If the options cannot be used, the socket ends with a TlsError, as if the server could not be reached. */
 function unusable(to: Host, error: unknown): net.Socket {
-  return new net.Socket().destroy(new TlsError(describeHosts({ hosts: [to] }), 'options', error));
+  return new net.Socket().destroy(new TlsError(nameOf(to), 'options', error));
 }

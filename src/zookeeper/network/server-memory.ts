@@ -1,4 +1,5 @@
 import { shuffled } from '../../support/chance.js';
+import { keepNewest } from '../../support/keep-newest.js';
 import type { Address } from './host-names.js';
 
 /** The addresses and the time of the last connections to each server, by `host:port`, for all clients of a process. */
@@ -41,12 +42,7 @@ export class ServerMemory {
   }
 
   #keep(name: string, server: Server): void {
-    this.#servers.set(name, server);
-    if (this.#servers.size <= mostServers) return;
-    for (const [oldest] of this.#servers) {
-      this.#servers.delete(oldest);
-      return;
-    }
+    keepNewest(this.#servers, name, server, mostServers);
   }
 }
 

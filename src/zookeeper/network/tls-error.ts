@@ -1,6 +1,6 @@
 import { errorText } from '../../support/error-text.js';
 import { LockError } from '../../support/lock-error.js';
-import { describeHosts, type Host } from '../wire/connect-string.js';
+import { nameOf, type Host } from '../wire/connect-string.js';
 
 /**
  * The TLS handshake with a server failed. The message names the server, the problem and what to do. `cause` is the
@@ -65,10 +65,8 @@ export function explainTls(error: unknown, host: Host, isHandshakeOver: boolean)
   // Node.js gives some errors of OpenSSL the code EPROTO, with OpenSSL's own text in the message.
   const text = code === 'EPROTO' ? errorText(error).toUpperCase().replaceAll(' ', '_') : code;
   const problem = problems.find(([, pattern]) => pattern.test(text))?.[0];
-  if (problem !== undefined) return new TlsError(describeHosts({ hosts: [host] }), problem, error);
-  return code === 'ECONNRESET' && !isHandshakeOver
-    ? new TlsError(describeHosts({ hosts: [host] }), 'closed', error)
-    : error;
+  if (problem !== undefined) return new TlsError(nameOf(host), problem, error);
+  return code === 'ECONNRESET' && !isHandshakeOver ? new TlsError(nameOf(host), 'closed', error) : error;
 }
 
 /** The problems that a further attempt may not have. */

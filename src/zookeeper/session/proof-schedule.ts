@@ -65,5 +65,5 @@ const heartbeatsPerTimeout = 6;
 /** Two pulses must fit into the time after which a connection without an answer is given up. */
 const quietPulsesPerTimeout = 3;
 
-/** A heartbeat that is late by this part of the timeout counts as missing. */
+/** A heartbeat that is late by the timeout divided by this number counts as missing. */
 const mostLateOfTimeout = 24;

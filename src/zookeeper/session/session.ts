@@ -231,7 +231,7 @@ export class Session {
 
   /** False at servers that give each connection a session of its own, so that the end of a connection costs the session. */
   get isResumed(): boolean {
-    return this.#options.traits?.forgetsSessions !== true;
+    return !this.#options.traits.forgetsSessions;
   }
 
   /**
@@ -332,11 +332,6 @@ export class Session {
     const { life } = this.#shell;
     return beforeGrant(life, life.proof, this.#clock.now());
   }
-}
-
-/** A session id written as in the servers' logs: `0x100000a2b3c0001`. */
-export function sessionName(id: bigint): string {
-  return `0x${BigInt.asUintN(64, id).toString(16)}`;
 }
 
 function ignore(): void {

@@ -48,7 +48,12 @@ export function parseConnectString(text: unknown, orElse = ''): ConnectString {
  * describeHosts(parseConnectString('zk1,zk2/app')); // 'zk1:2181,zk2:2181'
  */
 export function describeHosts({ hosts }: Pick<ConnectString, 'hosts'>): string {
-  return hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',');
+  return hosts.map(nameOf).join(',');
+}
+
+/** One host in that form. */
+export function nameOf({ host, port }: Host): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The hosts and the chroot: the same text whatever the order of the hosts. */

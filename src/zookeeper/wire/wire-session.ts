@@ -68,3 +68,8 @@ interface WireSessionOptions {
   readonly resume?: SessionIdentity;
   readonly firstXid?: number;
 }
+
+/** A session id written as in the servers' logs: `0x100000a2b3c0001`. */
+export function sessionName(id: bigint): string {
+  return `0x${BigInt.asUintN(64, id).toString(16)}`;
+}

@@ -243,7 +243,8 @@ export class Reader {
   }
 }
 
-const noChroot = Buffer.alloc(0);
+/** The prefix of no chroot. */
+export const noChroot = Buffer.alloc(0);
 
 /**
  * A frame of 8 MB may contain two million short names, and to read and sort them would block the event loop. The list

@@ -7,7 +7,7 @@ import {
   type Hold,
 } from '../../../src/index.ts';
 import { exists } from '../../../src/zookeeper/wire/operations.ts';
-import { sessionName } from '../../../src/zookeeper/session/session.ts';
+import { sessionName } from '../../../src/zookeeper/wire/wire-session.ts';
 import { connectObserver } from '../../../lab/wire/observer.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { aborted, until } from '../../../lab/until.ts';

@@ -10,7 +10,7 @@ import {
   type LogDetails,
   type Logger,
 } from '../../../src/index.ts';
-import { sessionName } from '../../../src/zookeeper/session/session.ts';
+import { sessionName } from '../../../src/zookeeper/wire/wire-session.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { reached } from '../../../lab/reached.ts';
 import { startSilentServer } from '../../../lab/servers/silent-server.ts';

@@ -10,15 +10,15 @@ export const mutants = [
   {
     name: 'a guard accepts the token of a reader',
     file: 'src/mutex/hold.ts',
-    find: "return kind !== 'read' && kind !== 'semaphore' &&",
-    replace: "return kind !== 'semaphore' &&",
+    find: "if (kind === 'read' || kind === 'semaphore')",
+    replace: "if (kind === 'semaphore')",
     tests: every('pg refuses readers and leases'),
   },
   {
     name: 'a guard accepts the token of a lease of a semaphore',
     file: 'src/mutex/hold.ts',
-    find: "return kind !== 'read' && kind !== 'semaphore' &&",
-    replace: "return kind !== 'read' &&",
+    find: "if (kind === 'read' || kind === 'semaphore')",
+    replace: "if (kind === 'read')",
     tests: every('pg refuses readers and leases'),
   },
   {

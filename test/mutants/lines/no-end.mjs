@@ -235,14 +235,14 @@ export const mutants = [
   {
     name: 'a multi-lock takes one path of two clients in the given order',
     file: 'src/multi-lock/inter-process-multi-lock.ts',
-    find: " || compare(ofA ?? '', ofB ?? '')",
+    find: " || compareKeys(ofA ?? '', ofB ?? '')",
     replace: '',
     tests: tests('behaviour/multi-lock', 'takes one path of two clients'),
   },
   {
     name: 'a multi-lock takes its locks in the given order',
     file: 'src/multi-lock/inter-process-multi-lock.ts',
-    find: 'compare(a.path, b.path) || ',
+    find: 'compareKeys(a.path, b.path) || ',
     replace: '',
     tests: tests('behaviour/multi-lock', 'acquires in the order of the paths'),
   },

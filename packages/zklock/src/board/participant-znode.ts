@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { seenIn } from '../../../../src/internals/known-holder.js';
 import { isMarkedIdle, type Mark, markIn, withoutMark } from '../../../../src/internals/znode/znode-data.js';
 import type { Stat } from '../../../../src/zookeeper/wire/operations.js';
-import { sessionName } from '../../../../src/zookeeper/session/session.js';
+import { sessionName } from '../../../../src/zookeeper/wire/wire-session.js';
 import { hasMarkedUuid } from '../../../../src/driver/names.js';
 import type { ParticipantName } from './participant-name.js';
 

@@ -1,4 +1,4 @@
-import { describeHosts, type Host } from '../../../../../src/zookeeper/wire/connect-string.js';
+import { nameOf, type Host } from '../../../../../src/zookeeper/wire/connect-string.js';
 import { systemNetwork, type TlsSource } from '../../../../../src/zookeeper/network/network.js';
 import { explainTls } from '../../../../../src/zookeeper/network/tls-error.js';
 
@@ -29,7 +29,7 @@ export function fourLetterWord(
         socket.destroy(new Error('a too long answer'));
     });
     socket.on('error', () => {
-      const server = describeHosts({ hosts: [host] });
+      const server = nameOf(host);
       const error: NodeJS.ErrnoException = socket.errored ?? new Error(`the connection to ${server} failed`);
       if (isReady && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
         error.message = `${server} closed the connection without an answer to ${word} (${error.code})`;

@@ -1,5 +1,5 @@
 import type { LockClient } from '../../../../../src/client/lock-client.js';
-import { describeHosts } from '../../../../../src/zookeeper/wire/connect-string.js';
+import { nameOf } from '../../../../../src/zookeeper/wire/connect-string.js';
 import { validatePath } from '../../../../../src/zookeeper/wire/path.js';
 import { unknownRequestIn } from '../../../../../src/zookeeper/wire/unknown-request-error.js';
 import { connect, targetOf, type connectionOptions, type jsonOption } from '../connect/connection.js';
@@ -49,7 +49,7 @@ async function clientFindings(args: CheckArguments, path: string, io: Io): Promi
     const { hosts } = targetOf(args, io);
     const { server } = client.host.sessions.current.connection;
     const beside = hosts
-      .filter((host) => describeHosts({ hosts: [host] }) === server)
+      .filter((host) => nameOf(host) === server)
       .map((host) =>
         secondConnection(host, { tls: tlsOf(args, io), timeoutMs: wordLimitMs, sessionTimeoutMs: askedMs }),
       );

@@ -3,7 +3,7 @@ import {
   longestConnectResponse,
   type ConnectResponse,
 } from '../../../../../src/zookeeper/wire/connect-response.js';
-import { describeHosts, type Host } from '../../../../../src/zookeeper/wire/connect-string.js';
+import { nameOf, type Host } from '../../../../../src/zookeeper/wire/connect-string.js';
 import { FrameSplitter } from '../../../../../src/zookeeper/wire/frames.js';
 import { closeSessionFrame } from '../../../../../src/zookeeper/connection/late-grant.js';
 import { systemNetwork, type Link, type TlsSource } from '../../../../../src/zookeeper/network/network.js';
@@ -20,7 +20,7 @@ import { ok, warn, type Finding } from './finding.js';
 export async function secondConnection(host: Host, how: Dialling): Promise<Finding[]> {
   const subject = 'second connection';
   const links: Link[] = [];
-  const name = describeHosts({ hosts: [host] });
+  const name = nameOf(host);
   try {
     const first = await ask(host, how, links, noSession);
     const id = Buffer.alloc(8);

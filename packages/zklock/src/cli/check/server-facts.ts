@@ -1,4 +1,4 @@
-import { describeHosts, type Host } from '../../../../../src/zookeeper/wire/connect-string.js';
+import { nameOf, type Host } from '../../../../../src/zookeeper/wire/connect-string.js';
 import { commandErrorText } from '../own-words.js';
 import { fourLetterWord } from './four-letter-word.js';
 import { fail, ok, unknown, warn, type Finding } from './finding.js';
@@ -17,7 +17,7 @@ export interface ServerFacts {
 
 /** Asks a server by the four-letter words `srvr` and `conf`, as far as it allows them. */
 export async function serverFacts(host: Host, how: Parameters<typeof fourLetterWord>[2]): Promise<ServerFacts> {
-  const name = describeHosts({ hosts: [host] });
+  const name = nameOf(host);
   try {
     const srvr = await fourLetterWord(host, 'srvr', how);
     const conf = await fourLetterWord(host, 'conf', how).catch(() => '');
