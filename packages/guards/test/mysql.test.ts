@@ -399,6 +399,7 @@ describe('a guard in MariaDB', function () {
 
     it('refuses a pool, and a connection without a transaction', async () => {
       await using hold = await locks.hold();
+      await pool.query(createTableSql());
       const tx = await pool.getConnection();
       for (const bad of [pool, tx]) {
         const error = await rejection(guard(bad, hold));

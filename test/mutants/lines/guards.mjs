@@ -348,7 +348,7 @@ export const mutants = [
     file: 'packages/guards/src/sql.ts',
     find: "if (typeof totalCount === 'number' || typeof getConnection === 'function') throw",
     replace: 'if (totalCount === query && getConnection === query) throw',
-    tests: { files: ['packages/guards/test/mysql.test.ts'], named: ['refuses a pool, and a connection'] },
+    tests: one('postgres', 'refuses a pool, a client'),
   },
   {
     name: 'a guard in PostgreSQL accepts a client without a transaction',
