@@ -93,10 +93,9 @@ describe('an application that is built, tested or run by other tools', function 
         consumer.pathOf(`jest/${file}`),
       ];
       const jest = consumer.pathOf('node_modules/jest/bin/jest.js');
-      // Jest prints its results on stderr, and the open handles on stdout.
-      expect(await run(process.execPath, [...nodeOptions, jest, ...args], consumer.folder)).not.to.contain(
-        'open handle',
-      );
+      // Jest prints the open handles on stderr.
+      const command = [process.execPath, ...nodeOptions, jest, ...args];
+      expect(await run('sh', ['-c', '"$@" 2>&1', 'sh', ...command], consumer.folder)).not.to.contain('open handle');
     }
   });
 
