@@ -91,6 +91,13 @@ export function abort(aborter: AbortController, reason: unknown): void {
   callApplication(() => aborter.abort(reason));
 }
 
+/** `jest --detectOpenHandles` says of each resource without `hasRef` that it keeps the process alive. */
+class Resource extends AsyncResource {
+  hasRef(): boolean {
+    return false;
+  }
+}
+
 /**
  * Creates a resource without the stores of the code that creates it. Node has no public way to do that:
  * `AsyncLocalStorage.snapshot()` and a new AsyncResource both copy the current stores, which are a request's stores if
@@ -98,7 +105,7 @@ export function abort(aborter: AbortController, reason: unknown): void {
  * storage, Node 24 keeps one frame.
  */
 function emptyResource(): AsyncResource {
-  const resource = new AsyncResource('zookeeper-fair-lock', { requireManualDestroy: true });
+  const resource = new Resource('zookeeper-fair-lock', { requireManualDestroy: true });
   for (const key of Object.getOwnPropertySymbols(resource)) {
     if (key.description === 'kResourceStore') Reflect.deleteProperty(resource, key);
     else if (key.description === 'context_frame') Reflect.set(resource, key, undefined);

@@ -86,16 +86,16 @@ describe('an application that is built, tested or run by other tools', function 
         consumer.pathOf('jest'),
         '--runInBand',
         '--ci',
+        '--detectOpenHandles',
         '--globals',
         globals,
         '--runTestsByPath',
         consumer.pathOf(`jest/${file}`),
       ];
-      await run(
-        process.execPath,
-        [...nodeOptions, consumer.pathOf('node_modules/jest/bin/jest.js'), ...args],
-        consumer.folder,
-      );
+      const jest = consumer.pathOf('node_modules/jest/bin/jest.js');
+      // Jest prints the open handles on stderr.
+      const command = [process.execPath, ...nodeOptions, jest, ...args];
+      expect(await run('sh', ['-c', '"$@" 2>&1', 'sh', ...command], consumer.folder)).not.to.contain('open handle');
     }
   });
 

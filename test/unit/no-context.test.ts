@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { runInNewContext } from 'node:vm';
@@ -34,6 +34,19 @@ describe('work in no async context', () => {
         }),
       ).to.throw(RangeError, 'too far');
     }
+  });
+
+  it('uses no resource that `jest --detectOpenHandles` takes for one that keeps the process alive', () => {
+    const created: { hasRef?: () => boolean }[] = [];
+    const hook = createHook({
+      init: (_id, type, _trigger, resource) => {
+        if (type === 'zookeeper-fair-lock') created.push(resource);
+      },
+    }).enable();
+    callApplication(() => undefined);
+    hook.disable();
+    expect(created).to.have.lengthOf(1);
+    expect(created[0]?.hasRef?.()).to.equal(false);
   });
 
   it('leaves the context of the caller as it was', () => {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkCount, fenceOf, type Fence, type FencedHold, type FencedOptions } from './fence.js';
 import { GuardError } from './guard-error.js';
@@ -6,6 +7,8 @@ import { GuardError } from './guard-error.js';
 export interface Store<Pool, Tx> {
   /** The names of the options of `fenced`. */
   readonly accepts: readonly string[];
+  /** True if the guard's row stays locked while the job runs. */
+  readonly locksRow: boolean;
   /** @throws TypeError unless `pool` is one of this store's library */
   check(pool: Pool): void;
   /** Runs the transaction once: claim, job, `assertValid`, commit. Rejects when nothing was stored. */
@@ -34,7 +37,7 @@ export interface Transaction<Tx> {
   release(isUsable: boolean): void;
 }
 
-/** Repeats the attempt as often as the store asks for it, while the hold is valid. */
+/** Checks the arguments, and runs the job in a guarded transaction. */
 export async function runFenced<Pool, Tx, T>(
   store: Store<Pool, Tx>,
   pool: Pool,
@@ -47,17 +50,54 @@ export async function runFenced<Pool, Tx, T>(
   const fence = fenceOf(hold, options, store.accepts);
   const { retries = 10 } = options;
   checkCount('retries', retries);
+  refuseOwnRow(store, pool, fence);
+  const running: Running = { pool, fence, outer: jobs.getStore(), hasEnded: false };
+  try {
+    return await attempts(store, pool, fence, (tx) => jobs.run(running, job, tx), retries);
+  } finally {
+    running.hasEnded = true;
+  }
+}
+
+/** Repeats the attempt as often as the store asks for it, while the hold is valid. */
+async function attempts<Pool, Tx, T>(
+  store: Store<Pool, Tx>,
+  pool: Pool,
+  fence: Fence,
+  job: Job<Tx, T>,
+  retries: number,
+): Promise<T> {
   let mayCreate = true;
   for (let retry = 0; ;) {
-    hold.assertValid();
+    fence.hold.assertValid();
     try {
       return await store.attempt(pool, fence, job);
     } catch (error) {
       if (mayCreate && (await store.createTable?.(pool, fence, error))) mayCreate = false;
-      else if (store.isRetryable(error) && retry < retries) await backOff(hold, retry++);
+      else if (store.isRetryable(error) && retry < retries) await backOff(fence.hold, retry++);
       else throw error;
     }
   }
+}
+
+/** The calls of `fenced` whose jobs have called the code that runs, the innermost first. */
+const jobs = new AsyncLocalStorage<Running>();
+
+interface Running {
+  readonly pool: unknown;
+  readonly fence: Fence;
+  readonly outer: Running | undefined;
+  hasEnded: boolean;
+}
+
+/** @throws TypeError for a call that would wait for the row that the job which calls has locked */
+function refuseOwnRow<Pool, Tx>(store: Store<Pool, Tx>, pool: Pool, { key, table }: Fence): void {
+  if (!store.locksRow) return;
+  for (let each = jobs.getStore(); each; each = each.outer)
+    if (!each.hasEnded && each.pool === pool && each.fence.key === key && each.fence.table === table)
+      throw new TypeError(
+        `Expected the job to leave another \`fenced\` of ${key} out, which would wait for the transaction of the job: pass \`tx\` to the functions that the job calls`,
+      );
 }
 
 /** One attempt over a network. It ends when the hold is lost, whatever the store does: then nothing may be committed. */

@@ -42,6 +42,10 @@ export const rolledBack =
 export const destroyedByJob =
   'The server rolls the transaction back, because the job has destroyed the connection. Let the job throw an error instead';
 
+/** The message for a job whose connection was lost before its commit was sent. */
+export const connectionLost =
+  'The connection was lost before the commit was sent, so the store rolls the transaction back: see the cause';
+
 /** The message for a statement that is sent after the job has settled. */
 export const afterTheEnd =
   'The guarded transaction has ended, so the statement was not sent: the job had failed, or did not wait for it. Let the job wait for all of its statements';

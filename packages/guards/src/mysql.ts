@@ -3,10 +3,10 @@
 import type { Pool, PoolConnection } from 'mysql2/promise';
 import { fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store } from './fenced.js';
-import { claim, createTableSql, noTable } from './mysql/claim.js';
+import { claim, createTableSql, mysqlExecutorOf, noTable } from './mysql/claim.js';
 import { rollsBack } from './mysql/job.js';
 import { beginMysql } from './mysql/transaction.js';
-import { codeOf, executorOf, tableError, type Connection, type Execute } from './sql.js';
+import { codeOf, noTransaction, tableError, type Connection, type Execute } from './sql.js';
 
 export * from './exports.js';
 export { createTableSql };
@@ -24,13 +24,18 @@ export async function fenced<T>(
 /** Claims the guard's row in a transaction of your own. Call it first, and `hold.assertValid()` right before the commit. */
 export async function guard(tx: Connection | Execute, hold: FencedHold, options?: GuardOptions): Promise<void> {
   const fence = fenceOf(hold, options);
-  await claim(executorOf(tx), fence, tx).catch((error: unknown) => {
+  const status = await claim(mysqlExecutorOf(tx), fence, tx).catch((error: unknown) => {
     throw codeOf(error) === noTable ? tableError(fence, createTableSql(fence.table), error) : error;
   });
+  if (typeof status === 'number' && !(status & inTransaction)) throw new TypeError(noTransaction);
 }
+
+/** SERVER_STATUS_IN_TRANS of the protocol. */
+const inTransaction = 1;
 
 const mysql: Store<Pool, PoolConnection> = {
   accepts: ['key', 'table', 'retries'],
+  locksRow: true,
   check(pool: { getConnection?: unknown; pool?: unknown } | undefined) {
     if (typeof pool?.getConnection !== 'function' || typeof pool.pool !== 'object')
       throw new TypeError(

@@ -5,7 +5,7 @@ import { checkCount, fenceOf, type FencedHold, type FencedOptions, type GuardOpt
 import { attemptOnce, runFenced, type Job, type Store } from './fenced.js';
 import { claim, createTableSql, noTable } from './postgres/claim.js';
 import { beginPostgres } from './postgres/transaction.js';
-import { codeOf, executorOf, tableError, type Connection, type Execute } from './sql.js';
+import { codeOf, executorOf, noTransaction, tableError, type Connection, type Execute } from './sql.js';
 
 export * from './exports.js';
 export { createTableSql };
@@ -36,6 +36,8 @@ export async function guard(tx: Connection | Execute, hold: FencedHold, options?
   await claim(executorOf(tx), fence, null).catch((error: unknown) => {
     throw codeOf(error) === noTable ? tableError(fence, createTableSql(fence.table), error) : error;
   });
+  const { getTransactionStatus } = tx as Partial<PoolClient>; // not in each version of `pg`
+  if (getTransactionStatus?.call(tx as PoolClient) === 'I') throw new TypeError(noTransaction);
 }
 
 function postgres(options: PostgresOptions | undefined): Store<Pool, PoolClient> {
@@ -45,6 +47,7 @@ function postgres(options: PostgresOptions | undefined): Store<Pool, PoolClient>
   checkCount('idleTimeoutMs', idleTimeoutMs, 2 ** 31 - 1);
   return {
     accepts: ['key', 'table', 'retries', 'idleTimeoutMs'],
+    locksRow: true,
     check(pool: Partial<Pool> | undefined) {
       if (typeof pool?.connect !== 'function' || typeof pool.totalCount !== 'number')
         throw new TypeError(

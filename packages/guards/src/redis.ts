@@ -35,6 +35,7 @@ export async function fenced<T>(
 
 const redis: Store<RedisClient, RedisTransaction> = {
   accepts: ['key'],
+  locksRow: false,
   check(client: { eval?: unknown; options?: unknown } | undefined) {
     if (typeof client?.eval !== 'function' || !('defineCommand' in client || 'isOpen' in client))
       throw new TypeError('Expected a client of `ioredis` or of `redis`');
@@ -69,7 +70,8 @@ function begin(client: RedisClient, fence: Fence): Transaction<RedisTransaction>
     claim: () => run('claim'),
     commit: async () => tx.replies.push(...(await run('commit'))),
     rollback: () => Promise.resolve(),
-    isAnswer: (error) => /^(ReplyError|ErrorReply|SimpleError)$/.test((error as Error).constructor.name),
+    // An error of Redis begins with its code, such as WRONGTYPE. A minified bundle has other names of classes.
+    isAnswer: (error) => /^[A-Z][A-Z0-9_]+ /.test((error as Error).message),
     release: () => undefined,
   };
 }

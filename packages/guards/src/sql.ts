@@ -13,11 +13,18 @@ type Row = Readonly<Record<string, unknown>>;
 
 /** A connection with `query`, or a function for a library that has another call. */
 export function executorOf(tx: Connection | Execute): Execute {
-  if (typeof tx === 'function') return tx;
-  if (typeof (tx as Partial<Connection> | undefined)?.query !== 'function')
+  if (typeof tx === 'function') return async (sql, values) => tx(sql, values); // also of a function without a promise
+  const { query, totalCount, getConnection } = ((tx as unknown) ?? {}) as Record<string, unknown>;
+  if (typeof query !== 'function')
     throw new TypeError('Expected `tx` to be a connection with `query`, or a function (sql, values) => Promise');
+  // A pool of `pg` has the one, and a pool of `mysql2` the other.
+  if (typeof totalCount === 'number' || typeof getConnection === 'function') throw new TypeError(noTransaction);
   return (sql, values) => tx.query(sql, [...values]);
 }
+
+/** The message of `guard` where each statement is committed at once. */
+export const noTransaction =
+  'Expected the connection of a transaction that has begun: outside of one, and by a pool, nothing is guarded';
 
 /** The rows of a result: an array, `{ rows }`, or an array of them and the fields. */
 export function rowsOf(result: unknown): readonly Row[] {

@@ -2,6 +2,7 @@
 
 import { fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
 import { runFenced, type Store } from './fenced.js';
+import { noTransaction } from './sql.js';
 import { claim, createTableSql, type SqliteDatabase } from './sqlite/claim.js';
 import { isAsync, transact } from './sqlite/transaction.js';
 
@@ -26,11 +27,15 @@ export async function fenced<Db extends SqliteDatabase, T>(
 /** Claims the guard's row in a transaction of your own. Call it first, and `hold.assertValid()` right before the commit. */
 export function guard(db: SqliteDatabase, hold: FencedHold, options?: GuardOptions): void {
   sqlite.check(db);
+  // better-sqlite3 has the one, and node:sqlite the other.
+  const { inTransaction, isTransaction = inTransaction } = db as { inTransaction?: boolean; isTransaction?: boolean };
+  if (isTransaction === false) throw new TypeError(noTransaction);
   claim(db, fenceOf(hold, options));
 }
 
 const sqlite: Store<SqliteDatabase, SqliteDatabase> = {
   accepts: ['key', 'table', 'retries'],
+  locksRow: true,
   check(db: { exec?: unknown; prepare?: unknown; all?: unknown } | undefined) {
     if (typeof db?.exec !== 'function' || typeof db.prepare !== 'function' || 'all' in db)
       throw new TypeError('Expected a database of `node:sqlite` or of `better-sqlite3`');

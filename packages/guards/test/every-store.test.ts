@@ -157,6 +157,25 @@ for (const library of libraries) {
         expect(await desk.written()).to.deep.equal(['in time']);
       });
 
+    if (!isRedis)
+      it('refuses a call in its job that would wait for its row, but not work that goes on after it', async () => {
+        await using hold = await new InterProcessMutex(client, lock).acquire();
+        const settled = gate();
+        let inner: Promise<Error> | undefined;
+        let later: Promise<void> | undefined;
+        await desk.fenced(hold, (write) => {
+          inner = rejection(desk.fenced(hold, () => expect.fail('the job ran')));
+          later = settled.opened.then(() => desk.fenced(hold, (again) => again('later')));
+          return write('outer');
+        });
+        const error = await inner;
+        expect(error).to.be.instanceOf(TypeError);
+        expect(error?.message).to.contain(`another \`fenced\` of ${lock}`);
+        settled.open();
+        await later;
+        expect(await desk.written()).to.deep.equal(['outer', 'later']);
+      });
+
     it('judges the hold again right before the commit', async () => {
       const hold = await new InterProcessMutex(client, lock).acquire();
       const error = await rejection(

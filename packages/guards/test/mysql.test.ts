@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { drizzle } from 'drizzle-orm/mysql2';
@@ -338,6 +339,38 @@ describe('a guard in MariaDB', function () {
       });
     });
 
+  for (const step of ['next statement', 'commit'])
+    it(`rejects with the error of the connection if it is lost before the ${step} is sent`, async () => {
+      await using hold = await locks.hold();
+      const job = async (tx: mysql.PoolConnection): Promise<void> => {
+        await tx.query(insert, ['a']);
+        const lost = once(tx, 'error').catch(() => undefined);
+        await pool.query('KILL ?', [tx.threadId]);
+        await lost;
+        if (step === 'next statement') await tx.query(insert, ['b']);
+      };
+      const error = await rejection(fenced(pool, hold, job));
+      expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+      expect(error.cause).to.include({ code: 'PROTOCOL_CONNECTION_LOST' });
+      expect(await written()).to.deep.equal([]);
+    });
+
+  for (const form of [{ rowsAsArray: true }, { nestTables: true }, { typeCast: () => 'cast' }])
+    it(`reads its rows from a pool with the option ${Object.keys(form).join()}`, async () => {
+      await using hold = await locks.hold();
+      const other = mysqlPool(portOf(server), form);
+      const key = Object.keys(form).join();
+      await fenced(other, unaware(hold, 2n), () => undefined, { key });
+      expect(await rejection(fenced(other, unaware(hold, 1n), () => undefined, { key }))).to.include({
+        storedToken: 2n,
+      });
+      const tx = await other.getConnection();
+      await tx.beginTransaction();
+      expect(await rejection(guard(tx, unaware(hold, 1n), { key }))).to.include({ storedToken: 2n });
+      tx.destroy();
+      await other.end();
+    });
+
   it('says that the outcome is unknown if the answer to the commit is lost', async () => {
     await using hold = await locks.hold();
     await using relay = await loseAnswerTo('COMMIT', portOf(server));
@@ -364,9 +397,24 @@ describe('a guard in MariaDB', function () {
       tx.release();
     });
 
+    it('refuses a pool, and a connection without a transaction', async () => {
+      await using hold = await locks.hold();
+      await pool.query(createTableSql());
+      const tx = await pool.getConnection();
+      for (const bad of [pool, tx]) {
+        const error = await rejection(guard(bad, hold));
+        expect(error).to.be.instanceOf(TypeError);
+        expect(error.message).to.match(/^Expected the connection of a transaction that has begun/);
+      }
+      await tx.query('SET autocommit = 0');
+      await guard(tx, hold); // a transaction has begun without a statement
+      tx.destroy();
+    });
+
     it('refuses a function whose result has no `insertId`', async () => {
       await using hold = await locks.hold();
       expect((await rejection(guard(() => Promise.resolve([[]]), hold))).message).to.contain('insertId');
+      expect((await rejection(guard((() => undefined) as never, hold))).message).to.match(/^Expected the function/);
     });
 
     it('works with Kysely', async () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { sql } from 'drizzle-orm';
@@ -340,6 +342,56 @@ describe('a guard in PostgreSQL', function () {
       await until('the connections are closed', () => pool.idleCount === pool.totalCount);
     });
 
+  const end = 'SELECT pg_terminate_backend($1)';
+  const pidOf = async (tx: pg.PoolClient): Promise<number | undefined> =>
+    (await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid;
+
+  for (const step of ['next statement', 'commit'])
+    it(`rejects with the error of the server if the connection is lost before the ${step} is sent`, async () => {
+      await using hold = await locks.hold();
+      const job = async (tx: pg.PoolClient): Promise<void> => {
+        await tx.query(insert, ['a']);
+        const lost = once(tx, 'error').catch(() => undefined);
+        await pool.query(end, [await pidOf(tx)]);
+        await lost;
+        if (step === 'next statement') await tx.query(insert, ['b']);
+      };
+      const error = await rejection(fenced(pool, hold, job));
+      expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+      expect(error.cause).to.include({ code: '57P01' });
+      expect(await written()).to.deep.equal([]);
+    });
+
+  it('does not let the pool emit the error of a connection that it has closed, which would end the process', async () => {
+    const hold = await locks.hold();
+    const other = postgresPool(portOf(server));
+    const emitted: Error[] = [];
+    other.on('error', (error) => emitted.push(error));
+    let goOn: () => Promise<void> = () => Promise.reject(new Error('the job has not run'));
+    const job = async (tx: pg.PoolClient): Promise<void> => {
+      const pid = await pidOf(tx);
+      const { stream } = (tx as unknown as { connection: { stream: Socket } }).connection;
+      stream.pause(); // as if the process were stopped
+      goOn = () => new Promise((resolve) => (tx.once('end', resolve), stream.resume()));
+      await pool.query(end, [pid]);
+      await forceRelease(locks.client, hold.path, { timeoutMs: 0 });
+      await new Promise(() => undefined);
+    };
+    expect(await rejection(fenced(other, hold, job))).to.include({ code: 'ERR_LOCK_LOST' });
+    await goOn();
+    expect(emitted).to.deep.equal([]);
+    await other.end();
+  });
+
+  it('lets a job of one pool call with another pool, which may lead to another store', async () => {
+    await using hold = await locks.hold();
+    await pool.query('CREATE DATABASE beside');
+    const elsewhere = postgresPool(portOf(server), { database: 'beside' });
+    expect(await fenced(pool, hold, () => fenced(elsewhere, hold, () => 'done'))).to.equal('done');
+    expect(await fenced(pool, hold, () => fenced(pool, hold, () => 'done', { key: 'another' }))).to.equal('done');
+    await elsewhere.end();
+  });
+
   it('says that the outcome is unknown if the answer to the commit is lost', async () => {
     await using hold = await locks.hold();
     await using relay = await loseAnswerTo('COMMIT', portOf(server));
@@ -364,6 +416,18 @@ describe('a guard in PostgreSQL', function () {
       expect((await tx.query('SHOW idle_in_transaction_session_timeout')).rows).to.deep.equal(before.rows);
       await tx.query('ROLLBACK');
       tx.release();
+    });
+
+    it('refuses a pool, a client without a transaction, and a function without a result', async () => {
+      await using hold = await locks.hold();
+      const tx = await pool.connect();
+      for (const bad of [pool, tx]) {
+        const error = await rejection(guard(bad, hold));
+        expect(error).to.be.instanceOf(TypeError);
+        expect(error.message).to.match(/^Expected the connection of a transaction that has begun/);
+      }
+      tx.release();
+      expect((await rejection(guard((() => undefined) as never, hold))).message).to.match(/^Expected the function/);
     });
 
     it('says how to create a missing table, and refuses a value that cannot send', async () => {

@@ -134,6 +134,22 @@ for (const library of ['ioredis', 'redis'] as const) {
         /Unknown Redis command/i,
       );
     });
+
+    it('knows an error of Redis in a minified bundle, whose classes have other names', async () => {
+      await using hold = await locks.hold();
+      class MinifiedError extends Error {}
+      const { client } = at as { client: { eval: (...args: unknown[]) => Promise<unknown> } };
+      const fail = (error: Error): never => {
+        throw new MinifiedError(error.message);
+      };
+      const minified = Object.create(client, {
+        eval: { value: (...args: unknown[]) => client.eval(...args).catch(fail) },
+      }) as RedisClient;
+      await at.send('SET', 'text', 'a');
+      const error = await rejection(fenced(minified, hold, (tx) => tx.command('LPUSH', 'text', 'b')));
+      expect(error).to.be.instanceOf(MinifiedError);
+      expect(error.message).to.contain('WRONGTYPE');
+    });
   });
 }
 

@@ -110,6 +110,11 @@ for (const library of sqliteLibraries) {
       other.close();
     });
 
+    it('refuses a database without a transaction, where nothing is guarded', async () => {
+      await using hold = await held();
+      expect(() => guard(db, hold)).to.throw(TypeError, 'Expected the connection of a transaction that has begun');
+    });
+
     it('claims the row in a transaction of your own, and refuses a stale holder', async () => {
       await using hold = await held();
       const own = (token: bigint): void => {

@@ -352,6 +352,13 @@ export const mutants = [
     tests: tests('behaviour/contexts/application-code', 'alive'),
   },
   {
+    name: 'Jest lists the resources of the library as open handles',
+    file: 'src/support/no-context.ts',
+    find: '    return false;\n',
+    replace: '    return true;\n',
+    tests: tests('unit/no-context', 'takes for one that keeps'),
+  },
+  {
     name: '"no context" is the context in which the module was imported',
     file: 'src/support/no-context.ts',
     find: "if (key.description === 'kResourceStore') Reflect.deleteProperty(resource, key);",

@@ -1,6 +1,6 @@
 import { tableName, type Fence } from '../fence.js';
 import { StaleTokenError } from '../guard-error.js';
-import { codeOf, rowsOf, tableError, type Execute } from '../sql.js';
+import { codeOf, executorOf, rowsOf, tableError, type Connection, type Execute } from '../sql.js';
 
 /** The statement that creates the guard's table. */
 export function createTableSql(table = 'lock_fences'): string {
@@ -12,11 +12,22 @@ export function createTableSql(table = 'lock_fences'): string {
 
 export const noTable = 'ER_NO_SUCH_TABLE';
 
+/** A connection of mysql2 has `config`. Its pool may ask for rows in another form than the guard reads. */
+export function mysqlExecutorOf(tx: Connection | Execute): Execute {
+  const execute = executorOf(tx);
+  if (typeof tx === 'function' || !('config' in tx)) return execute;
+  const form = { rowsAsArray: false, nestTables: false, typeCast: true };
+  return (sql, values) => tx.query({ sql, ...form } as unknown as string, [...values]);
+}
+
 /** Tables that have the right shape, by the pool or the connection: another one may lead to another database. */
 const checkedBy = new WeakMap<object, Set<string>>();
 
-/** Writes the claim into the guard's row, which stays locked until the transaction ends. */
-export async function claim(execute: Execute, fence: Fence, database: object): Promise<void> {
+/**
+ * Writes the claim into the guard's row, which stays locked until the transaction ends. Resolves with the status of the
+ * server after that, if the library tells it.
+ */
+export async function claim(execute: Execute, fence: Fence, database: object): Promise<unknown> {
   const { key, table } = fence;
   if (!checkedBy.get(database)?.has(table)) await check(execute, fence, database);
   // An upsert does not say which way it took. LAST_INSERT_ID(n) puts n into the answer: 2 for a stale token, otherwise 1.
@@ -29,8 +40,8 @@ export async function claim(execute: Execute, fence: Fence, database: object): P
   ).catch((error: unknown) => {
     throw codeOf(error) === 'ER_BAD_FIELD_ERROR' ? tableError(fence, createTableSql(table), error) : error;
   });
-  const { insertId } = (Array.isArray(claimed) ? claimed[0] : claimed) as { insertId?: unknown };
-  if (Number(insertId) === 1) return;
+  const { insertId, serverStatus } = ((Array.isArray(claimed) ? claimed[0] : claimed) ?? {}) as Header;
+  if (Number(insertId) === 1) return serverStatus;
   if (Number(insertId) !== 2)
     throw new TypeError('Expected the function to resolve with the `insertId` of the statement');
   const sql = `SELECT CAST(token AS CHAR) AS token, CAST(grant_number AS CHAR) AS stored_grant FROM ${table} WHERE lock_path = ? FOR UPDATE`;
@@ -39,6 +50,11 @@ export async function claim(execute: Execute, fence: Fence, database: object): P
     token: BigInt(String(stored?.['token'])),
     grant: BigInt(String(stored?.['stored_grant'])),
   });
+}
+
+interface Header {
+  readonly insertId?: unknown;
+  readonly serverStatus?: unknown;
 }
 
 /** Without a primary key, for example, each claim would succeed. A missing table is left to the claim. */

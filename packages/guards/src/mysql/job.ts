@@ -1,5 +1,5 @@
 import type { PoolConnection } from 'mysql2/promise';
-import { afterTheEnd, destroyedByJob, GuardError, refusal, rolledBack } from '../guard-error.js';
+import { afterTheEnd, connectionLost, destroyedByJob, GuardError, refusal, rolledBack } from '../guard-error.js';
 import { codeOf } from '../sql.js';
 
 /**
@@ -69,6 +69,11 @@ export class JobConnection {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#last;
+  }
+
+  /** The library says only that the connection is closed. */
+  lose(error: Error): void {
+    this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', connectionLost, { cause: error });
   }
 
   /** Throws if the transaction has been rolled back, or the job wanted to end it. */

@@ -11,12 +11,18 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
   const tx = await pool.connect();
   const job = new JobClient(tx);
   // The pool listens only to idle connections. Without a listener, a lost connection would end the process.
-  const ignore = (): void => undefined;
-  tx.on('error', ignore);
+  const lose = (error: Error): void => job.lose(error);
+  tx.on('error', lose);
   const release = (isUsable: boolean): void => {
     void job.close(); // after the loss of the hold, nothing else has closed it
-    tx.off('error', ignore);
+    if (isUsable) tx.off('error', lose);
+    const listeners = tx.listeners('error');
     tx.release(!isUsable);
+    if (isUsable) return;
+    // The pool would emit an error that is still to be read from the closed connection, and end a process without a
+    // listener. It comes after a loss of the hold if the process was stopped for longer than the session and the server's timeout.
+    const ofPool = tx.listeners('error').filter((listener) => !listeners.includes(listener));
+    for (const listener of ofPool) tx.off('error', listener as (error: Error) => void);
   };
   try {
     await tx.query('BEGIN');
@@ -30,7 +36,10 @@ export async function beginPostgres(pool: Pool, fence: Fence, idleTimeout: strin
     async claim() {
       xid = await claim(executorOf(tx), fence, idleTimeout);
     },
-    settle: () => job.close(),
+    async settle() {
+      await job.close();
+      job.refuseLost();
+    },
     async commit() {
       // One message, whose second statement is not executed if the first one fails: in another transaction, 1 / 0.
       const isSame = `txid_current_if_assigned() IS NOT DISTINCT FROM ${xid}`;
