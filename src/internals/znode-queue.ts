@@ -22,7 +22,8 @@ export class ZnodeQueue {
   readonly #gates: CreateGates;
   /**
    * True if the last znode was created right behind another znode of this client. Then the next znode probably needs no
-   * list either, and no list is sent with its create.
+   * list either, and no list is sent with its create. With 64 and 512 callers of one client, that gives a fifth and a
+   * third more cycles per second of CPU (`node bench/two-builds.mjs`, `--only threads`).
    */
   #canSkipList = false;
 
