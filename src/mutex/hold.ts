@@ -1,5 +1,6 @@
 import type { LockHost } from '../client/lock-host.js';
 import type { LockKind } from '../client/report/lock-event.js';
+import { latchDriver } from '../driver/latch-driver.js';
 import { isStandard } from '../driver/standard-driver.js';
 import type { Clock } from '../support/clock.js';
 import { abort } from '../support/no-context.js';
@@ -140,7 +141,8 @@ export class Hold implements AsyncDisposable {
    */
   get isFence(): boolean {
     const { kind, rules } = this.keeper.lock;
-    return kind !== 'read' && kind !== 'semaphore' && (rules === undefined || isStandard(rules.driver));
+    if (kind === 'read' || kind === 'semaphore') return false;
+    return rules === undefined || rules.driver === latchDriver || isStandard(rules.driver);
   }
 
   /**

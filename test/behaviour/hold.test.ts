@@ -4,6 +4,7 @@ import {
   InterProcessReadWriteLock,
   InterProcessSemaphore,
   InterProcessSemaphoreMutex,
+  LeaderElection,
   lockContext,
   LockLostError,
   NotOwnedError,
@@ -47,7 +48,10 @@ describe('a hold', () => {
   it('is a fence, unless it is one of several readers or leases, or its driver is of the application', async () => {
     const { client, path } = lab;
     const both = new InterProcessReadWriteLock(client, `${path}/rw`);
-    const kinds: [Pick<InterProcessMutex, 'acquire'>, isFence: boolean][] = [
+    const election = (protocol: 'latch' | 'selector') => ({
+      acquire: () => new LeaderElection(client, `${path}/${protocol}`, { protocol }).campaign(),
+    });
+    const kinds: [{ acquire: () => Promise<Hold> }, isFence: boolean][] = [
       [new InterProcessMutex(client, `${path}/plain`), true],
       [new InterProcessMutex(client, `${path}/sticky`, { sticky: { idleMs: 100 } }), true],
       [new InterProcessMutex(client, `${path}/weights`, { weights: {} }), true],
@@ -56,6 +60,8 @@ describe('a hold', () => {
       [both.readLock, false],
       [new InterProcessSemaphore(client, `${path}/leases`, { maxLeases: 2 }), false],
       [new InterProcessSemaphoreMutex(client, `${path}/one`), true],
+      [election('latch'), true],
+      [election('selector'), true],
     ];
     for (const [lock, isFence] of kinds) {
       await using hold = await lock.acquire();

@@ -4,6 +4,7 @@ import {
   InterProcessReadWriteLock,
   InterProcessSemaphore,
   InterProcessSemaphoreMutex,
+  LeaderElection,
   LockClient,
   LockError,
   forceRelease,
@@ -188,16 +189,17 @@ for (const library of libraries) {
       expect(await desk.written()).to.deep.equal([]);
     });
 
-    it('accepts a write lock and a semaphore of one lease that is a mutex, whose tokens are fences', async () => {
+    it('accepts a write lock, a semaphore of one lease that is a mutex, and a term, whose tokens are fences', async () => {
       const locks = [
         new InterProcessReadWriteLock(client, `${lock}/rw`).writeLock,
         new InterProcessSemaphoreMutex(client, `${lock}/one`),
+        { acquire: () => new LeaderElection(client, `${lock}/leader`).campaign() },
       ];
       for (const each of locks) {
         await using hold = await each.acquire();
         await desk.fenced(hold, (write) => write('a'));
       }
-      expect(await desk.written()).to.deep.equal(['a', 'a']);
+      expect(await desk.written()).to.deep.equal(['a', 'a', 'a']);
     });
 
     it('refuses readers and leases with the reason, before anything is sent', async () => {

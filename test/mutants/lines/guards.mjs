@@ -10,16 +10,23 @@ export const mutants = [
   {
     name: 'a guard accepts the token of a reader',
     file: 'src/mutex/hold.ts',
-    find: "return kind !== 'read' && kind !== 'semaphore' &&",
-    replace: "return kind !== 'semaphore' &&",
+    find: "if (kind === 'read' || kind === 'semaphore')",
+    replace: "if (kind === 'semaphore')",
     tests: every('pg refuses readers and leases'),
   },
   {
     name: 'a guard accepts the token of a lease of a semaphore',
     file: 'src/mutex/hold.ts',
-    find: "return kind !== 'read' && kind !== 'semaphore' &&",
-    replace: "return kind !== 'read' &&",
+    find: "if (kind === 'read' || kind === 'semaphore')",
+    replace: "if (kind === 'read')",
     tests: every('pg refuses readers and leases'),
+  },
+  {
+    name: 'a guard refuses the token of a leader',
+    file: 'src/mutex/hold.ts',
+    find: 'rules.driver === latchDriver || ',
+    replace: '',
+    tests: every('better-sqlite3 accepts a write lock'),
   },
   {
     name: 'a guard in PostgreSQL accepts an older token',
