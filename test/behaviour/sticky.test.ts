@@ -389,6 +389,20 @@ describe('a sticky lock', () => {
     await (await waiting).release();
   });
 
+  it('serves the next waiter if a caller gives up in the step in which it is served', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const hold = await mutex.acquire();
+    const aborter = new AbortController();
+    const givingUp = rejection(mutex.acquire({ signal: aborter.signal }));
+    const waiting = mutex.acquire({ timeoutMs: 1_000 });
+    void hold.release();
+    aborter.abort(new Error('enough'));
+    expect((await givingUp).message).to.equal('enough');
+    expect((await waiting).path).to.equal(hold.path);
+    await (await waiting).release();
+  });
+
   it('lets timers run while it is acquired repeatedly', async () => {
     // This client needs no reply from the servers during the test: only the pauses of the lock itself let timers run.
     const mutex = new InterProcessMutex(lab.other, testPath('sticky'), { sticky: { idleMs: 60_000 } });

@@ -216,4 +216,11 @@ export const mutants = [
     replace: 'areAll: elsewhere.length === 0 && elsewhere.every(isFound)',
     tests: tests('behaviour/field/flipped-bit', 'is found by its name'),
   },
+  {
+    name: 'a hand-over that the servers refuse counts as done',
+    file: 'src/internals/znode/node-deletion.ts',
+    find: "} else if (value.is === 'done') holder.markDeleted();",
+    replace: '} else if (value.is !== undefined) holder.markDeleted();',
+    tests: tests('behaviour/hand-over', 'whose delete the servers refuse'),
+  },
 ];

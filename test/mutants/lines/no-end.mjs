@@ -575,4 +575,18 @@ export const mutants = [
     replace: 'new PhantomSeeker(session).add(',
     tests: tests('behaviour/field/phantom', 'many waiters for one znode'),
   },
+  {
+    name: 'a caller that gives up in the step in which it is served keeps a sticky lock',
+    file: 'src/sticky/sticky-lock.ts',
+    find: 'if (deadline.isExpired) void grant.release();',
+    replace: '',
+    tests: tests('behaviour/sticky', 'in the step in which it is served'),
+  },
+  {
+    name: 'the first caller at the gate of creates gives up, and lets no other through',
+    file: 'src/internals/create-gate.ts',
+    find: 'if (index >= 0) waiters.splice(index, 1);',
+    replace: 'if (index > 0) waiters.splice(index, 1);',
+    tests: tests('unit/create-gate', 'forgets a caller that gives up'),
+  },
 ];
