@@ -183,6 +183,12 @@ export const builds = [
         'if (servers.hosts === this.#list) return;',
         'if (servers.hosts === this.#list || this.#hosts.length > 0) return;',
       ),
+      // Otherwise it looks without end for a host that the new list has too.
+      edit(
+        'src/zookeeper/connection/dialler.ts',
+        'return this.#options.servers.hosts.some(',
+        'return this.#hosts.some(',
+      ),
     ],
   },
   {

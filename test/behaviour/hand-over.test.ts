@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex, StandardDriver, type Hold, type LockDriver } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
+import { setAcl } from './operator/acl.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
 import { type Frame } from '../../lab/proxy/zk-proxy.ts';
@@ -118,6 +119,20 @@ describe('a hand-over within a process', () => {
     expect(await hold.release()).to.equal('released');
     await (await waiting).release();
     expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
+  });
+
+  it('whose delete the servers refuse is tried again, because the znode would block the lock', async () => {
+    const { mutex, hold, waiting } = await pair('no-right');
+    const allButDelete = 0b10111;
+    const all = 0b11111;
+    await setAcl(lab.other, mutex.path, allButDelete);
+    const releasing = hold.release();
+    const following = await waiting;
+    await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'delete');
+    await setAcl(lab.other, mutex.path, all);
+    expect(await releasing).to.equal('released');
+    expect((await mutex.participants()).map(({ path }) => path)).to.deep.equal([following.path]);
+    await following.release();
   });
 
   it('does not skip a waiter of another process', async () => {

@@ -5,6 +5,7 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { LeaseDriver } from '../../src/semaphore/lease-driver.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { queueReaches } from '../../lab/queue.ts';
 
 /** Curator's order, with names that end like those of leases. */
@@ -126,6 +127,41 @@ describe('a sticky lock', () => {
     await holder.release();
     await Promise.all([...before, remote, ...after]);
     expect(order).to.deep.equal(['before 1', 'before 2', 'remote', 'after 1', 'after 2']);
+  });
+
+  it('that had to wait serves the other clients before local waiters that come after its grant', async () => {
+    const path = testPath('waited');
+    const other = new InterProcessMutex(lab.other, path);
+    const mutex = sticky(path);
+    const order: string[] = [];
+    const logAs =
+      (name: string) =>
+      async (hold: Hold): Promise<void> => {
+        order.push(name);
+        await hold.release();
+      };
+    const first = await other.acquire();
+    const own = mutex.acquire();
+    await queueReaches(other, 2);
+    const remote = other.acquire().then(logAs('remote'));
+    await queueReaches(other, 3);
+    await first.release();
+    const hold = await own;
+    const later = mutex.acquire().then(logAs('later'));
+    await mutex.participants();
+    await hold.release();
+    await Promise.all([remote, later]);
+    expect(order).to.deep.equal(['remote', 'later']);
+  });
+
+  it('leaves no watch on the servers after its idle time', async () => {
+    const mutex = sticky(testPath('unwatched'), 500);
+    await once(mutex);
+    const isOfLock = (frame: Frame): boolean => frame.path === mutex.path;
+    await lab.proxy.seen((frame) => from('server', 'getChildren2')(frame));
+    lab.proxy.clear();
+    await lab.proxy.seen((frame) => from('client', 'removeWatches')(frame) && isOfLock(frame));
+    await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
   });
 
   it('is shown as idle in the participants, and as used when it is used again', async () => {
@@ -386,6 +422,34 @@ describe('a sticky lock', () => {
     await until('the znode is gone', async () => (await lab.observer.children(path)).length === 1);
     const waiting = mutex.acquire();
     await hold.release();
+    await (await waiting).release();
+  });
+
+  it('serves a caller that comes in the step in which the only waiter gives up', async () => {
+    const path = testPath('changes-over');
+    const remote = await new InterProcessMutex(lab.other, path).acquire();
+    const mutex = sticky(path);
+    const aborter = new AbortController();
+    const givingUp = rejection(mutex.acquire({ signal: aborter.signal }));
+    await queueReaches(mutex, 2);
+    aborter.abort(new Error('enough'));
+    const waiting = mutex.acquire();
+    expect((await givingUp).message).to.equal('enough');
+    await remote.release();
+    await (await waiting).release();
+  });
+
+  it('serves the next waiter if a caller gives up in the step in which it is served', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const hold = await mutex.acquire();
+    const aborter = new AbortController();
+    const givingUp = rejection(mutex.acquire({ signal: aborter.signal }));
+    const waiting = mutex.acquire({ timeoutMs: 1_000 });
+    void hold.release();
+    aborter.abort(new Error('enough'));
+    expect((await givingUp).message).to.equal('enough');
+    expect((await waiting).path).to.equal(hold.path);
     await (await waiting).release();
   });
 

@@ -46,6 +46,31 @@ describe('a gate of creates', () => {
     expect(gates.closedAt('/lock')).to.equal(undefined);
   });
 
+  it('forgets a caller that gives up, which would let no other through', async () => {
+    const gates = new CreateGates();
+    const gate = gates.close('/lock');
+    const order: string[] = [];
+    const go = async (name: string, of = deadline): Promise<void> => {
+      await gate.wait(of);
+      order.push(name);
+      gate.letNextGo();
+    };
+    const giveUps: (() => void)[] = [];
+    const short = {
+      wait: (subscribe: (wake: () => void) => () => void) =>
+        new Promise<void>((resolve) => giveUps.push(subscribe(resolve))),
+    } as unknown as Deadline;
+    void go('gave up first', short);
+    const second = go('second');
+    void go('gave up later', short);
+    for (const giveUp of giveUps) giveUp();
+    gate.settle();
+    gate.letNextGo();
+    await second;
+    expect(order).to.deep.equal(['second']);
+    expect(gates.closedAt('/lock')).to.equal(undefined);
+  });
+
   it('delays only the callers of its own path', () => {
     const gates = new CreateGates();
     gates.close('/lock');

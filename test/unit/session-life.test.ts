@@ -34,6 +34,24 @@ describe('the life of a session', () => {
     ]);
   });
 
+  it('begins its proof on the present connection if an attach takes long, also if no waiter is next', () => {
+    const tick: Fact = { is: 'tick', hasZnodes: true, owedSince: undefined };
+    expect(after([50_000 + timeoutMs / 24, tick]).orders).to.deep.equal([{ do: 'prove', as: 'heartbeat' }]);
+  });
+
+  it('goes on with its heartbeats for one timeout after an attach failed', () => {
+    const beaten: Fact = { is: 'beaten', isAnswered: true, epoch: 1, owedSince: undefined };
+    const { life } = after([50_100, { is: 'attach-failed' }], [50_101, beaten]);
+    expect(life.state).to.deep.equal({ at: 'connected', pulseAt: 50_101 + timeoutMs / 6 });
+  });
+
+  it('counts no heartbeat whose answer was lost', () => {
+    const beatAt = (isAnswered: boolean): number =>
+      after([50_100, { is: 'attach-failed' }], [50_200, { is: 'beaten', isAnswered, epoch: 1, owedSince: undefined }])
+        .life.beatAt;
+    expect([true, false].map(beatAt)).to.deep.equal([50_200, 50_100]);
+  });
+
   it('needs no other connection for one timeout after an attach failed, although its heartbeat is not answered', () => {
     const { life } = after([50_100, { is: 'attach-failed' }]);
     const need = (now: number): string => beforeGrant(life, life.proof, now);

@@ -216,4 +216,25 @@ export const mutants = [
     replace: 'areAll: elsewhere.length === 0 && elsewhere.every(isFound)',
     tests: tests('behaviour/field/flipped-bit', 'is found by its name'),
   },
+  {
+    name: 'a hand-over that the servers refuse counts as done',
+    file: 'src/internals/znode/node-deletion.ts',
+    find: "} else if (value.is === 'done') holder.markDeleted();",
+    replace: '} else if (value.is !== undefined) holder.markDeleted();',
+    tests: tests('behaviour/hand-over', 'whose delete the servers refuse'),
+  },
+  {
+    name: 'a lost session is given up too soon after a server has accepted it',
+    file: 'src/client/ghost.ts',
+    find: 'if (session.epoch > 0) this.#touchedAt = this.#source.clock.now();',
+    replace: '',
+    tests: tests('behaviour/connection/lost-session', 'with that has extended it'),
+  },
+  {
+    name: 'a lost session stays if its client has no connection when its job ends',
+    file: 'src/client/session-keeper.ts',
+    find: 'for (const ghost of this.#ghosts) ghost.look();',
+    replace: '',
+    tests: tests('behaviour/connection/lost-session', 'as soon as the client is connected again'),
+  },
 ];

@@ -382,4 +382,25 @@ export const mutants = [
     replace: '',
     tests: tests('unit/prover', 'no longer than half'),
   },
+  {
+    name: 'an attach that takes long, and no proof on the present connection meanwhile',
+    file: 'src/zookeeper/session/session-life.ts',
+    find: "if (!isProven(life) || life.attach !== 'none' || isActive(",
+    replace: 'if (!isProven(life) || isActive(',
+    tests: tests('unit/session-life', 'if an attach takes long'),
+  },
+  {
+    name: 'an attach failed, and no heartbeats follow',
+    file: 'src/zookeeper/session/session-life.ts',
+    find: "attach: 'proving', neededAt: now, noAttachUntil }",
+    replace: "attach: 'proving', noAttachUntil }",
+    tests: tests('unit/session-life', 'goes on with its heartbeats'),
+  },
+  {
+    name: 'a heartbeat whose answer was lost counts',
+    file: 'src/zookeeper/session/session-life.ts',
+    find: 'const life = fact.isAnswered ? { ...before, beatAt: now } : before;',
+    replace: 'const life = { ...before, beatAt: now };',
+    tests: tests('unit/session-life', 'whose answer was lost'),
+  },
 ];
