@@ -14,11 +14,7 @@ import type { TriedLock } from '../mutex/mutex-way.js';
  * Like {@link LockInternals.acquire}, for a deadline that does not allow waiting. If another process keeps the lock
  * without using it, asks that process for it.
  */
-export async function tryIdle(
-  lock: TriedLock,
-  deadline: Deadline,
-  options: QueueOptions,
-): Promise<Grant | undefined> {
+export async function tryIdle(lock: TriedLock, deadline: Deadline, options: QueueOptions): Promise<Grant | undefined> {
   const tried = await lock.internals.tryAcquire(deadline, options);
   if (tried.is === 'granted') return tried.grant;
   return deadline.limit(

@@ -500,8 +500,10 @@ export const making: readonly Mistake[] = [
     ],
     () => exponentialBackoff({ baseSleepMs: 1, maxRetry: 3 } as never),
   ),
-  mistake('retries without a pause', ['RangeError', '`intervalMs`', 'got 0', 'a finite number of milliseconds > 0'], () =>
-    retryForever(0),
+  mistake(
+    'retries without a pause',
+    ['RangeError', '`intervalMs`', 'got 0', 'a finite number of milliseconds > 0'],
+    () => retryForever(0),
   ),
   mistake('minus one retry', ['RangeError', '`n`', 'got -1', 'an integer ≥ 0 or Infinity'], () => retryNTimes(-1, 5)),
   mistake(
