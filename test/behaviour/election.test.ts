@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import {
@@ -17,6 +18,7 @@ import {
 import { gate } from '../../lab/gate.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
+import { once, sent } from '../../lab/proxy/frame-matches.ts';
 import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 
 describe('an election', () => {
@@ -149,6 +151,17 @@ describe('an election', () => {
       expect(order).to.deep.equal([first, second, first, second, first, second]);
       // The candidate that waited deletes its znode in the background.
       await candidates(0);
+    });
+
+    it('with requeue leaves no listener on the signal, however many terms there were', async () => {
+      const controller = new AbortController();
+      let terms = 0;
+      const job = (): void => {
+        if ((terms += 1) === 3) throw new Error('enough');
+      };
+      const { signal } = controller;
+      expect((await rejection(ours().lead(job, { requeue: true, signal }))).message).to.equal('enough');
+      expect(getEventListeners(signal, 'abort')).to.deep.equal([]);
     });
 
     it('with requeue leads again after a loss, when the job of the lost term has settled', async () => {
@@ -339,6 +352,25 @@ describe('an election', () => {
       await lab.proxy.seen((frame) => frame.connection === connection && frame.op === 'removeWatches');
       expect(seen).to.deep.equal(['theirs']);
       await term.release();
+    });
+
+    it('misses no candidate that comes between its list and its watch', async () => {
+      await (await theirs().campaign()).release();
+      let term: Hold | undefined;
+      const listsElection = (frame: Frame): boolean => sent('getChildren2')(frame) && frame.path === lab.path;
+      once(lab.proxy, listsElection, () => {
+        once(lab.proxy, listsElection, () => ({
+          delayUntil: theirs()
+            .campaign()
+            .then((hold) => (term = hold)),
+        }));
+        return 'pass';
+      });
+      const { seen, stop } = observed(ours());
+      await until('the leader is seen', () => seen.length === 1);
+      expect(seen).to.deep.equal(['theirs']);
+      await stop();
+      await term?.release();
     });
 
     it('goes on in the next session', async () => {

@@ -5,6 +5,7 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { LeaseDriver } from '../../src/semaphore/lease-driver.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { queueReaches } from '../../lab/queue.ts';
 
 /** Curator's order, with names that end like those of leases. */
@@ -126,6 +127,41 @@ describe('a sticky lock', () => {
     await holder.release();
     await Promise.all([...before, remote, ...after]);
     expect(order).to.deep.equal(['before 1', 'before 2', 'remote', 'after 1', 'after 2']);
+  });
+
+  it('that had to wait serves the other clients before local waiters that come after its grant', async () => {
+    const path = testPath('waited');
+    const other = new InterProcessMutex(lab.other, path);
+    const mutex = sticky(path);
+    const order: string[] = [];
+    const logAs =
+      (name: string) =>
+      async (hold: Hold): Promise<void> => {
+        order.push(name);
+        await hold.release();
+      };
+    const first = await other.acquire();
+    const own = mutex.acquire();
+    await queueReaches(other, 2);
+    const remote = other.acquire().then(logAs('remote'));
+    await queueReaches(other, 3);
+    await first.release();
+    const hold = await own;
+    const later = mutex.acquire().then(logAs('later'));
+    await mutex.participants();
+    await hold.release();
+    await Promise.all([remote, later]);
+    expect(order).to.deep.equal(['remote', 'later']);
+  });
+
+  it('leaves no watch on the servers after its idle time', async () => {
+    const mutex = sticky(testPath('unwatched'), 500);
+    await once(mutex);
+    const isOfLock = (frame: Frame): boolean => frame.path === mutex.path;
+    await lab.proxy.seen((frame) => from('server', 'getChildren2')(frame));
+    lab.proxy.clear();
+    await lab.proxy.seen((frame) => from('client', 'removeWatches')(frame) && isOfLock(frame));
+    await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
   });
 
   it('is shown as idle in the participants, and as used when it is used again', async () => {

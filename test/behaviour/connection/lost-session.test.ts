@@ -91,6 +91,31 @@ describe('a lost session', () => {
     expect(dials()).to.equal(dialled);
   });
 
+  it('is dialled for 1.5 of its timeouts after a server has accepted it, and with that has extended it', async () => {
+    const hold = await loseAHold();
+    proxy.on((frame) => (frame.from === 'client' && frame.op === 'closeSession' ? 'cut' : undefined));
+    const passes = proxy.on((frame) => (dialsLostSession(frame) ? 'cut' : undefined));
+    await hold.release();
+    const releasedAt = now();
+    const answersAt = (ms: number): Promise<void> =>
+      until(`the servers have answered at ${ms}`, () => client.session.connection.heardAt >= ms);
+    await answersAt(releasedAt + sessionTimeoutMs / 2);
+    passes();
+    await proxy.seen((frame) => frame.from === 'client' && frame.op === 'closeSession');
+    const acceptedAt = now();
+    let lastDialAt = acceptedAt;
+    proxy.on((frame) => {
+      if (!dialsLostSession(frame)) return undefined;
+      lastDialAt = now();
+      return 'cut';
+    });
+    await answersAt(acceptedAt + 3 * sessionTimeoutMs);
+    // The last answer to the client came at the dial before, a third of the timeout earlier at most.
+    const lastMs = lastDialAt - acceptedAt;
+    expect(lastMs / sessionTimeoutMs).to.be.within(1.5, 1.5 + 1 / 3 + 0.01);
+    expect(isClosed()).to.equal(false);
+  });
+
   it('is not dialled while the client itself has no connection', async () => {
     const hold = await loseAHold();
     proxy.on((frame) => (isConnect(frame) ? 'cut' : undefined));

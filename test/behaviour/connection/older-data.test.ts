@@ -94,6 +94,23 @@ describe('servers with older data', () => {
     expect(client.session.id).not.to.equal(before);
   });
 
+  it('(wiped) replace the session, and an acquire during the next outage of the new one is granted after it', async () => {
+    await writeMuch();
+    await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });
+    const mutex = new InterProcessMutex(client, testPath('outage'));
+    await server.kill();
+    server.wipe();
+    await server.start();
+    await mutex.withLock((hold) => expect(hold.isValid).to.equal(true));
+    const { id } = client.session;
+    await server.kill();
+    await until('the connection is lost', () => client.state === 'suspended');
+    const waiting = mutex.acquire({ timeoutMs: 60_000 });
+    await server.start();
+    await (await waiting).release();
+    expect(client.session.id).to.equal(id);
+  });
+
   it('(wiped) end a hold at its deadline, and the lock is acquired again in the next session', async () => {
     await writeMuch();
     await using client = await LockClient.connect(server.connectString, { sessionTimeoutMs });

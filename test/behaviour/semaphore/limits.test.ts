@@ -95,6 +95,11 @@ describe('the limit of a semaphore', () => {
     await (await semaphoreOf(lab.client, lab.path, 3).acquire()).release();
   });
 
+  it('may be another one after several leases were released', async () => {
+    await returnAll(await semaphoreOf(lab.client, lab.path, 2).acquireMany(2));
+    await (await semaphoreOf(lab.client, lab.path, 3).acquire()).release();
+  });
+
   it('is a warning, once for each path, when there are more leases', async () => {
     const warnings: string[] = [];
     lab.client.on('background', (event) => event.type === 'warning' && warnings.push(event.message));

@@ -72,4 +72,11 @@ export const mutants = [
     replace: 'if (!requeue) throw error;',
     tests: tests('behaviour/election', 'also with undefined'),
   },
+  {
+    name: 'an observer that misses a candidate which comes between its list and its watch',
+    file: 'src/election/leader-watch.ts',
+    find: 'if (names) return names.length === 0;',
+    replace: 'if (names) return true;',
+    tests: tests('behaviour/election', 'between its list and its watch'),
+  },
 ];

@@ -223,4 +223,11 @@ export const mutants = [
     replace: '} else if (value.is !== undefined) holder.markDeleted();',
     tests: tests('behaviour/hand-over', 'whose delete the servers refuse'),
   },
+  {
+    name: 'a lost session is given up too soon after a server has accepted it',
+    file: 'src/client/ghost.ts',
+    find: 'if (session.epoch > 0) this.#touchedAt = this.#source.clock.now();',
+    replace: '',
+    tests: tests('behaviour/connection/lost-session', 'with that has extended it'),
+  },
 ];

@@ -64,4 +64,25 @@ export const mutants = [
       'waits for a lock waits for a connection',
     ),
   },
+  {
+    name: 'each term of a candidate leaves a listener on the signal of its caller',
+    file: 'src/election/leader-election.ts',
+    find: 'stopping.dispose();',
+    replace: '',
+    tests: tests('behaviour/election', 'leaves no listener on the signal'),
+  },
+  {
+    name: 'a sticky lock leaves its watch on the servers after its idle time',
+    file: 'src/sticky/sticky-tenure.ts',
+    find: "'children', this.#contended, { forget: true });",
+    replace: "'children', this.#contended, { forget: false });",
+    tests: tests('behaviour/sticky', 'leaves no watch on the servers'),
+  },
+  {
+    name: 'the limit of a semaphore stays in use after several leases were released',
+    file: 'src/semaphore/leases.ts',
+    find: 'if (this.#holds.delete(hold)) this.#limits.leave(this.path);',
+    replace: 'if (this.#holds.delete(hold) && this.#holds.size === 0) this.#limits.leave(this.path);',
+    tests: tests('behaviour/semaphore/limits', 'after several leases were released'),
+  },
 ];

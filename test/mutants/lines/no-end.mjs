@@ -589,4 +589,11 @@ export const mutants = [
     replace: 'if (index > 0) waiters.splice(index, 1);',
     tests: tests('unit/create-gate', 'forgets a caller that gives up'),
   },
+  {
+    name: 'an acquire during an outage of a session that has replaced another one',
+    file: 'src/client/session-keeper.ts',
+    find: 'by.adopt(this.#owner);\nthis.#follow(by);',
+    replace: 'by.adopt(this.#owner);',
+    tests: tests('behaviour/connection/older-data', 'during the next outage of the new one'),
+  },
 ];

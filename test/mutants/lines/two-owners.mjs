@@ -193,6 +193,13 @@ export const mutants = [
     tests: tests('behaviour/sticky', 'given up while it is idle when another client queues up'),
   },
   {
+    name: 'a sticky lock that had to wait serves later local callers before a remote waiter',
+    file: 'src/sticky/sticky-tenure.ts',
+    find: 'if (node.hasWaited) {',
+    replace: 'if (node.hasWaited && this.#waiters.size === 0) {',
+    tests: tests('behaviour/sticky', 'that had to wait serves the other clients'),
+  },
+  {
     name: 'a sticky lock that also serves local callers that came after a remote waiter was known',
     file: 'src/sticky/sticky-tenure.ts',
     find: "return this.#state.at !== 'over' && this.#contention !== 'some';",
