@@ -389,6 +389,33 @@ describe('hold.transaction()', () => {
     await both.release();
   });
 
+  it('of a multi-lock is not sent after one of its holds was released, though the znode of that one stays', async () => {
+    const sticky = new InterProcessMutex(lab.client, testPath('sticky'), { sticky: { idleMs: 60_000 } });
+    const lock = new InterProcessMultiLock([new InterProcessMutex(lab.client, testPath('plain')), sticky]);
+    const both = await lock.acquire();
+    await both.holds[1]?.release();
+    expect(await rejection(both.transaction().create(`${base}/a`).commit())).to.be.instanceOf(NotOwnedError);
+    expect(await lab.observer.children(base)).to.deep.equal([]);
+    await both.release();
+  });
+
+  it('of a multi-lock settles after the lease of one of its holds has ended while there is no connection', async () => {
+    const paths = [testPath('one'), testPath('two')];
+    const lock = new InterProcessMultiLock(paths.map((path) => new InterProcessMutex(lab.client, path)));
+    const both = await lock.acquire();
+    both.holds[1]?.renew(1_500);
+    await lab.proxy.refuse();
+    const suspended = reached(lab.client, 'suspended');
+    lab.proxy.cut();
+    await suspended;
+    const error = await rejection(both.transaction().create(`${base}/a`).commit());
+    expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'lease-expired' });
+    // The end of the session would wake it, too.
+    expect(lab.client.state).to.equal('suspended');
+    await lab.proxy.accept();
+    await both.release();
+  });
+
   it('of a multi-lock needs one client', async () => {
     const [mine, other] = [testPath('one'), testPath('two')];
     const lock = new InterProcessMultiLock([
@@ -438,12 +465,13 @@ describe('hold.transaction()', () => {
       expect(() => lease.transaction().create(wrong), wrong).to.throw(InvalidPathError, 'participants');
       expect(() => lease.transaction().setData(wrong, bytes('x')), wrong).to.throw(InvalidPathError, 'participants');
     }
-    const other = testPath('semaphore-mutex');
+    const [plain, other] = [testPath('plain'), testPath('semaphore-mutex')];
     await using both = await new InterProcessMultiLock([
-      new InterProcessMutex(lab.client, testPath('plain')),
+      new InterProcessMutex(lab.client, plain),
       new InterProcessSemaphoreMutex(lab.client, other),
     ]).acquire();
-    expect(() => both.transaction().create(`${other}/locks/x`)).to.throw(InvalidPathError, 'participants');
+    for (const wrong of [`${plain}/x`, `${other}/locks/x`])
+      expect(() => both.transaction().create(wrong), wrong).to.throw(InvalidPathError, 'participants');
   });
 
   it('of an earlier grant of a sticky lock is refused, though the znode is the same', async () => {

@@ -90,6 +90,19 @@ describe('a round over the servers without an answer', () => {
     history.granted();
     expect(history.areAllSilent).to.equal(false);
   });
+
+  it('begins anew with a new list of servers', () => {
+    const history = new HostHistory(['a:1', 'b:1']);
+    history.unanswered(true);
+    history.unanswered(true);
+    history.follow(['b:1', 'c:1']);
+    const seen = [true, true].map((wasAccepted) => {
+      const before = history.areAllSilent;
+      history.unanswered(wasAccepted);
+      return before;
+    });
+    expect([...seen, history.areAllSilent]).to.deep.equal([false, false, true]);
+  });
 });
 
 describe('the failures of the servers', () => {

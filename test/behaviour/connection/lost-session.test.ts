@@ -126,6 +126,21 @@ describe('a lost session', () => {
     expect(dials()).to.equal(0);
   });
 
+  it('is closed as soon as the client is connected again', async () => {
+    await using observer = await connectObserver(server.connectString);
+    const path = testPath('ghost');
+    const hold = await loseAHold(path);
+    const whileDown = proxy.on((frame) => (isConnect(frame) ? 'cut' : undefined));
+    proxy.cut();
+    await until('the connection is lost', () => client.state === 'suspended');
+    await hold.release();
+    whileDown();
+    await until('the client is connected again', () => client.session.isConnected);
+    await until('the lost session is closed', isClosed);
+    expect(dials()).to.equal(1);
+    expect(await observer.children(path)).to.deep.equal([]);
+  });
+
   it('is closed by close() as soon as a server answers again, which deletes its znode', async () => {
     await using observer = await connectObserver(server.connectString);
     const path = testPath('ghost');

@@ -230,4 +230,11 @@ export const mutants = [
     replace: '',
     tests: tests('behaviour/connection/lost-session', 'with that has extended it'),
   },
+  {
+    name: 'a lost session stays if its client has no connection when its job ends',
+    file: 'src/client/session-keeper.ts',
+    find: 'for (const ghost of this.#ghosts) ghost.look();',
+    replace: '',
+    tests: tests('behaviour/connection/lost-session', 'as soon as the client is connected again'),
+  },
 ];

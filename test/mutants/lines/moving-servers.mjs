@@ -166,4 +166,11 @@ export const mutants = [
     replace: 'isTried ? describeHosts(servers) : describeHosts(servers)',
     tests: slow('is not named by the message of a slow connect'),
   },
+  {
+    name: 'attempts at the servers of an earlier list count as a round over the new ones',
+    file: 'src/zookeeper/connection/host-history.ts',
+    find: 'this.#unanswered.length = 0;',
+    replace: '',
+    tests: tests('unit/host-history', 'begins anew with a new list of servers'),
+  },
 ];

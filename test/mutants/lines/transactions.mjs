@@ -93,4 +93,25 @@ export const mutants = [
     replace: "return operation('check', 'write', path, (to) => to.path(path).int(version || anyVersion), nothing);",
     tests: tests('behaviour/transaction', 'compares version 0 in check'),
   },
+  {
+    name: 'a transaction of a multi-lock is sent although one of its holds was released',
+    file: 'src/multi-lock/multi-hold.ts',
+    find: 'assertValid: () => this.assertValid(),',
+    replace: 'assertValid: () => first.assertValid(),',
+    tests: tests('behaviour/transaction', 'after one of its holds was released'),
+  },
+  {
+    name: 'a transaction of a multi-lock waits for a connection beyond the lease of one of its holds',
+    file: 'src/multi-lock/multi-hold.ts',
+    find: 'remainingMs: () => this.remainingMs,',
+    replace: 'remainingMs: () => first.remainingMs(),',
+    tests: tests('behaviour/transaction', 'after the lease of one of its holds'),
+  },
+  {
+    name: 'a transaction of a multi-lock writes among the participants of its second lock',
+    file: 'src/multi-lock/multi-hold.ts',
+    find: 'queues: () => guards.flatMap(({ queues }) => queues()),',
+    replace: 'queues: () => first.queues(),',
+    tests: tests('behaviour/transaction', 'among the participants of a semaphore'),
+  },
 ];
