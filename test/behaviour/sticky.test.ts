@@ -425,6 +425,20 @@ describe('a sticky lock', () => {
     await (await waiting).release();
   });
 
+  it('serves a caller that comes in the step in which the only waiter gives up', async () => {
+    const path = testPath('changes-over');
+    const remote = await new InterProcessMutex(lab.other, path).acquire();
+    const mutex = sticky(path);
+    const aborter = new AbortController();
+    const givingUp = rejection(mutex.acquire({ signal: aborter.signal }));
+    await queueReaches(mutex, 2);
+    aborter.abort(new Error('enough'));
+    const waiting = mutex.acquire();
+    expect((await givingUp).message).to.equal('enough');
+    await remote.release();
+    await (await waiting).release();
+  });
+
   it('serves the next waiter if a caller gives up in the step in which it is served', async () => {
     const mutex = sticky();
     await idle(mutex);

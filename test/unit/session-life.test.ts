@@ -45,6 +45,13 @@ describe('the life of a session', () => {
     expect(life.state).to.deep.equal({ at: 'connected', pulseAt: 50_101 + timeoutMs / 6 });
   });
 
+  it('counts no heartbeat whose answer was lost', () => {
+    const beatAt = (isAnswered: boolean): number =>
+      after([50_100, { is: 'attach-failed' }], [50_200, { is: 'beaten', isAnswered, epoch: 1, owedSince: undefined }])
+        .life.beatAt;
+    expect([true, false].map(beatAt)).to.deep.equal([50_200, 50_100]);
+  });
+
   it('needs no other connection for one timeout after an attach failed, although its heartbeat is not answered', () => {
     const { life } = after([50_100, { is: 'attach-failed' }]);
     const need = (now: number): string => beforeGrant(life, life.proof, now);

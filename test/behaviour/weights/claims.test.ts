@@ -81,6 +81,7 @@ describe('the claim of a weighted mutex', () => {
       return grant;
     });
     const proceed = await held;
+    const [place] = await lab.observer.children(lab.path);
     const heavy = await theirs.acquire({ weight: 9 });
     proceed();
     const holder = heavy.path;
@@ -91,6 +92,7 @@ describe('the claim of a weighted mutex', () => {
     expect(heavy.isValid).to.equal(true);
     await heavy.release();
     const next = await light;
+    expect(next.path, 'it keeps its place').to.equal(`${lab.path}/${place}`);
     expect(next.fencingToken > heavy.fencingToken).to.equal(true);
     await next.release();
   });

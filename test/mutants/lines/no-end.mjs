@@ -596,4 +596,18 @@ export const mutants = [
     replace: 'by.adopt(this.#owner);',
     tests: tests('behaviour/connection/older-data', 'during the next outage of the new one'),
   },
+  {
+    name: 'a caller of a sticky lock joins a znode whose last waiter gives up in the same step',
+    file: 'src/sticky/sticky-tenure.ts',
+    find: 'this.#end();\nstop();',
+    replace: 'stop();',
+    tests: tests('behaviour/sticky', 'in the step in which the only waiter gives up'),
+  },
+  {
+    name: 'a waiter with weights whose claim was late leaves its place',
+    file: 'src/weighted/weighted-kind.ts',
+    find: "if (ofRoot?.is('BAD_VERSION')) return { is: 'late' };",
+    replace: "if (ofRoot?.is('BAD_VERSION')) return { is: 'absent' };",
+    tests: tests('behaviour/weights/claims', 'an unseen client was quicker'),
+  },
 ];

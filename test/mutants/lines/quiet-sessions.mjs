@@ -396,4 +396,11 @@ export const mutants = [
     replace: "attach: 'proving', noAttachUntil }",
     tests: tests('unit/session-life', 'goes on with its heartbeats'),
   },
+  {
+    name: 'a heartbeat whose answer was lost counts',
+    file: 'src/zookeeper/session/session-life.ts',
+    find: 'const life = fact.isAnswered ? { ...before, beatAt: now } : before;',
+    replace: 'const life = { ...before, beatAt: now };',
+    tests: tests('unit/session-life', 'whose answer was lost'),
+  },
 ];
