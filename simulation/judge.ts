@@ -15,6 +15,7 @@ import { Losses, type LossTerms } from './rules/losses.ts';
 import { MultiLocks } from './rules/multi-locks.ts';
 import { isOrdered, judgeExistence, olderThan } from './rules/order.ts';
 import { ReEntry } from './rules/re-entry.ts';
+import { Refusals } from './rules/refusals.ts';
 import { Revocations } from './rules/revocations.ts';
 import { Taken } from './rules/taken.ts';
 import { Tenures } from './rules/tenures.ts';
@@ -35,6 +36,7 @@ export class Judge implements Bench {
   readonly terms = new Terms(this);
   readonly multiLocks = new MultiLocks(this);
   readonly reEntry = new ReEntry(this);
+  readonly refusals = new Refusals(this);
   readonly revocations: Revocations;
   readonly losses: Losses;
   readonly taken: Taken;

@@ -36,13 +36,19 @@ export class Settling {
     wasGranted = (): boolean => false,
   ): Promise<T | undefined> {
     const { client, id, lock } = owner;
-    const { recorder } = this.#judge;
+    const { recorder, refusals } = this.#judge;
+    const refused = refusals.begin(owner);
     try {
       const granted = await this.inTime(owner, `acquire of ${lock.path}`, promise, limitMs);
-      if (granted === undefined) recorder.owner(client.name, id, { type: 'refused', outcome: 'none' });
+      if (granted === undefined) {
+        if (owner.call.timeoutMs !== undefined && owner.call.timeoutMs > 0) refused({ code: timeout });
+        recorder.owner(client.name, id, { type: 'refused', outcome: 'none' });
+      }
       return granted;
     } catch (error) {
-      const isTimeout = (error as { code?: unknown }).code === 'ERR_LOCK_TIMEOUT';
+      const { code } = error as { code?: unknown };
+      const isTimeout = code === timeout;
+      if (!wasGranted()) refused(error);
       const outcome = error === gaveUp ? 'aborted' : isTimeout ? 'none' : 'error';
       if (!wasGranted()) recorder.owner(client.name, id, { type: 'refused', outcome, error: String(error) });
       this.failed(owner, 'acquire', error);
@@ -84,15 +90,12 @@ export interface Pending {
   readonly what: string;
 }
 
+const timeout = 'ERR_LOCK_TIMEOUT';
+
 /** The reason of every AbortSignal of an application. */
 export const gaveUp = new Error('the owner gave up');
 
 /** A timer may be late by this. */
 const toleranceMs = 2;
 
-const expectedCodes = new Set([
-  'ERR_LOCK_TIMEOUT',
-  'ERR_LOCK_CLIENT_CLOSED',
-  'ERR_LOCK_LOST',
-  'ERR_LOCK_REQUEST_FAILED',
-]);
+const expectedCodes = new Set([timeout, 'ERR_LOCK_CLIENT_CLOSED', 'ERR_LOCK_LOST', 'ERR_LOCK_REQUEST_FAILED']);

@@ -248,4 +248,24 @@ export const builds = [
       edit('src/multi-lock/multi-hold.ts', 'return settled.every((one)', 'return settled.slice(0, 1).every((one)'),
     ],
   },
+  {
+    name: 'refusal: a caller gives up after half of its time',
+    edits: [
+      edit(
+        'src/support/deadline.ts',
+        'this.#stops = [caller.clock.after(timeoutMs, () =>',
+        'this.#stops = [caller.clock.after(timeoutMs / 2, () =>',
+      ),
+    ],
+  },
+  {
+    name: 'refusal: a claim whose znode is gone fails the call',
+    edits: [
+      edit(
+        'src/weighted/weighted-kind.ts',
+        "if (ofNode?.is('NO_NODE')) return { is: 'absent' };",
+        "if (ofNode?.is('BAD_VERSION')) return { is: 'absent' };",
+      ),
+    ],
+  },
 ];

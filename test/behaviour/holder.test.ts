@@ -9,6 +9,7 @@ import {
 } from '../../src/index.ts';
 import { localAddress } from '../../src/internals/znode/znode-data.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
+import { once, sent } from '../../lab/proxy/frame-matches.ts';
 import { rejection, until } from '../../lab/until.ts';
 import { queueReaches } from '../../lab/queue.ts';
 
@@ -178,5 +179,26 @@ describe('the holder of a lock', () => {
       const error: unknown = await asked.catch((reason: unknown) => reason);
       expect(error).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');
     }
+  });
+});
+
+describe('the holder of a lock that is handed on between the list and the read', () => {
+  const lab = labOfEachTest('holder-left', { server: 'own', proxy: true });
+
+  it('is the next one', async () => {
+    const theirs = new InterProcessMutex(lab.other, lab.path);
+    const first = await theirs.acquire();
+    const waiting = theirs.acquire();
+    await queueReaches(theirs, 2);
+    await until('the holder watches its znode', () => lab.other.session.watches.has(first.path));
+    once(
+      lab.proxy,
+      (frame) => sent('getData')(frame) && frame.path === first.path,
+      () => ({ delayUntil: first.release() }),
+    );
+    const holder = await new InterProcessMutex(lab.client, lab.path).holder();
+    const next = await waiting;
+    expect([first.isValid, holder?.path]).to.deep.equal([false, next.path]);
+    await next.release();
   });
 });

@@ -175,6 +175,37 @@ describe('a multi-lock', () => {
     await areFree('a', 'b');
   });
 
+  it('is lost in the same step for a listener of one of its holds', async () => {
+    const hold = await multi('a', 'b').acquire();
+    const [first] = hold.holds;
+    const seen = new Promise((resolve) => {
+      // Before the signal of the multi-lock listens to its holds.
+      first?.signal.addEventListener('abort', () => resolve(hold.signal.aborted), { once: true });
+    });
+    expect(hold.signal.aborted).to.equal(false);
+    await lab.observer.remove(first?.path ?? '');
+    expect(await seen).to.equal(true);
+    await hold.release();
+  });
+
+  it('releases the hold of a lock of your own once, at the end of its lease', async () => {
+    let releases = 0;
+    const own: PartOfMultiLock = {
+      path: `${lab.path}-own`,
+      acquire: () =>
+        Promise.resolve({
+          isValid: true,
+          signal: new AbortController().signal,
+          release: () => Promise.resolve('released' as const).finally(() => (releases += 1)),
+        }),
+    };
+    const hold = await new InterProcessMultiLock([mutex('a'), own]).acquire({ leaseMs: 50 });
+    await aborted(hold.signal);
+    expect(await hold.release()).to.equal('lost');
+    expect(releases).to.equal(1);
+    await areFree('a');
+  });
+
   it('starts over if a lock is lost while it waits for another', async () => {
     const gate = await mutex('b', lab.other).acquire();
     const waiting = multi('a', 'b').acquire({ timeoutMs: 10_000 });

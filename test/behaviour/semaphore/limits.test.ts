@@ -51,6 +51,17 @@ describe('the limit of a semaphore', () => {
       await (await waiting).release();
     });
 
+    it('shows no holders below one', async () => {
+      await setCount(lab.client, count, 2);
+      const leases = await shared().acquireMany(2);
+      const holdersAt = async (number: number): Promise<number> => {
+        await setCount(lab.client, count, number);
+        return (await shared().holders()).length;
+      };
+      expect([await holdersAt(1), await holdersAt(0), await holdersAt(-1)]).to.deep.equal([1, 0, 0]);
+      await returnAll(leases);
+    });
+
     it('is an error that names the count if it does not exist or is not a number', async () => {
       const missing = await rejection(
         new InterProcessSemaphore(lab.client, lab.path, { sharedCount: '/no/such/count' }).acquire(),

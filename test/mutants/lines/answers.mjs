@@ -149,4 +149,18 @@ export const mutants = [
     replace: '',
     tests: tests('contract/lying-server', 'counts one name less than it has'),
   },
+  {
+    name: 'holder() finds nobody, because the first of the list has left meanwhile',
+    file: 'src/internals/participants.ts',
+    find: 'if (participant) return participant;',
+    replace: 'return participant;',
+    tests: tests('behaviour/holder', 'between the list and the read'),
+  },
+  {
+    name: 'a negative shared count shows holders',
+    file: 'src/semaphore/lease-internals.ts',
+    find: '.slice(0, Math.max(0, limit));',
+    replace: '.slice(0, limit);',
+    tests: tests('behaviour/semaphore/limits', 'shows no holders below one'),
+  },
 ];

@@ -114,4 +114,18 @@ export const mutants = [
     replace: 'const isLimited = true;',
     tests: tests('behaviour/connection/redial', 'is dialled at most'),
   },
+  {
+    name: 'a listener of one hold sees the signal of the multi-lock not aborted',
+    file: 'src/multi-lock/multi-hold.ts',
+    find: 'if (loss && !aborter.signal.aborted) abort(aborter, loss);',
+    replace: '',
+    tests: tests('behaviour/multi-lock', 'is lost in the same step'),
+  },
+  {
+    name: 'the hold of a lock from elsewhere is released twice',
+    file: 'src/multi-lock/multi-hold.ts',
+    find: 'releaseAll(this.#ours).then(() => lost)',
+    replace: 'releaseAll(this.holds).then(() => lost)',
+    tests: tests('behaviour/multi-lock', 'of your own once'),
+  },
 ];

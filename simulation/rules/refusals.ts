@@ -1,0 +1,52 @@
+import type { Owner } from '../owner.ts';
+import type { Bench } from './bench.ts';
+
+/**
+ * An acquire is refused for a reason only: its time is over, its client closes, or a function around it has lost the lock.
+ * A server that ends three connections in a row at the same request looks as if it did not know the request.
+ */
+export class Refusals {
+  readonly #bench: Pick<Bench, 'tell'>;
+
+  constructor(bench: Pick<Bench, 'tell'>) {
+    this.#bench = bench;
+  }
+
+  /** Returns a function to call with the error that the acquire rejects with. */
+  begin(owner: Owner): (error: unknown) => void {
+    const { process } = owner.client;
+    const from = process.now;
+    return (error) => {
+      const why = whyNot(owner, error as Refusal, process.now - from);
+      if (why !== undefined) this.#bench.tell('refusal', `${owner.id} at ${owner.lock.path} ${why}`);
+    };
+  }
+}
+
+function whyNot({ call, library }: Owner, error: Refusal, tookMs: number): string | undefined {
+  const { how, timeoutMs = Infinity } = call;
+  switch (error.code) {
+    case 'ERR_LOCK_TIMEOUT':
+      return tookMs < timeoutMs - toleranceMs ? `gave up after ${tookMs} ms of ${timeoutMs} ms` : undefined;
+    case 'ERR_LOCK_CLIENT_CLOSED':
+      return library.host.isClosing ? undefined : 'was refused because its client closes, which does not';
+    case 'ERR_LOCK_LOST':
+      return holdsNothing.has(how) ? 'was refused because of a loss, and has held nothing' : undefined;
+    case 'ERR_LOCK_REQUEST_FAILED':
+      return error.cause?.code === 'UNIMPLEMENTED' ? undefined : `failed: ${error.message}`;
+    default:
+      return undefined;
+  }
+}
+
+interface Refusal {
+  readonly code?: unknown;
+  readonly message?: string;
+  readonly cause?: { readonly code?: unknown };
+}
+
+/** The calls whose owner holds nothing before them. */
+const holdsNothing: ReadonlySet<string> = new Set(['plain', 'try', 'handler', 'many', 'multi', 'job']);
+
+/** The clock of a process has fractions of a millisecond. */
+const toleranceMs = 1;
