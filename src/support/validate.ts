@@ -8,8 +8,9 @@ export function expectDuration(option: string, value: unknown): asserts value is
 }
 
 export function expectPositive(option: string, value: unknown): asserts value is number {
-  expectDuration(option, value);
-  if (value === 0) throw new RangeError(expected(option, 'a finite number of milliseconds > 0', value));
+  if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds > 0', value));
+  if (!Number.isFinite(value) || value <= 0)
+    throw new RangeError(expected(option, 'a finite number of milliseconds > 0', value));
 }
 
 export function expectInteger(

@@ -185,7 +185,7 @@ describe('a retry policy refuses', () => {
       'an infinite interval',
       () => retryForever(Infinity),
       RangeError,
-      `Expected \`intervalMs\` to be ${duration}, got Infinity`,
+      'Expected `intervalMs` to be a finite number of milliseconds > 0, got Infinity',
     ],
     [
       'a negative time',

@@ -7,8 +7,8 @@ import { GuardError } from './guard-error.js';
 export interface Store<Pool, Tx> {
   /** The names of the options of `fenced`. */
   readonly accepts: readonly string[];
-  /** True if the guard's row stays locked while the job runs. */
-  readonly locksRow: boolean;
+  /** The database whose row stays locked while the job runs. Missing for a store that locks none. */
+  locksRowsOf?(pool: Pool): unknown;
   /** @throws TypeError unless `pool` is one of this store's library */
   check(pool: Pool): void;
   /** Runs the transaction once: claim, job, `assertValid`, commit. Rejects when nothing was stored. */
@@ -50,12 +50,14 @@ export async function runFenced<Pool, Tx, T>(
   const fence = fenceOf(hold, options, store.accepts);
   const { retries = 10 } = options;
   checkCount('retries', retries);
-  refuseOwnRow(store, pool, fence);
-  const running: Running = { pool, fence, outer: jobs.getStore(), hasEnded: false };
+  const database = store.locksRowsOf?.(pool);
+  if (database === undefined) return attempts(store, pool, fence, job, retries);
+  refuseOwnRow(database, fence);
+  let last: Running | undefined;
   try {
-    return await attempts(store, pool, fence, (tx) => jobs.run(running, job, tx), retries);
+    return await attempts(store, pool, fence, (tx) => runJob((last = runningIn(database, fence)), job, tx), retries);
   } finally {
-    running.hasEnded = true;
+    if (last) last.hasEnded = true;
   }
 }
 
@@ -73,28 +75,59 @@ async function attempts<Pool, Tx, T>(
     try {
       return await store.attempt(pool, fence, job);
     } catch (error) {
-      if (mayCreate && (await store.createTable?.(pool, fence, error))) mayCreate = false;
+      if (mayCreate && (await unlessLost(fence.hold, tableMade(store, pool, fence, error)))) mayCreate = false;
       else if (store.isRetryable(error) && retry < retries) await backOff(fence.hold, retry++);
       else throw error;
     }
   }
 }
 
-/** The calls of `fenced` whose jobs have called the code that runs, the innermost first. */
+async function tableMade<Pool, Tx>(store: Store<Pool, Tx>, pool: Pool, fence: Fence, error: unknown): Promise<boolean> {
+  return (await store.createTable?.(pool, fence, error)) ?? false;
+}
+
+/** The jobs that have called the code that runs, the innermost first. */
 const jobs = new AsyncLocalStorage<Running>();
 
 interface Running {
-  readonly pool: unknown;
+  readonly database: unknown;
   readonly fence: Fence;
-  readonly outer: Running | undefined;
+  outer: Running | undefined;
   hasEnded: boolean;
 }
 
+function runningIn(database: unknown, fence: Fence): Running {
+  return { database, fence, outer: living(jobs.getStore()), hasEnded: false };
+}
+
+/** Removes the jobs that have ended, because each job of a long chain may start the next one. */
+function living(running: Running | undefined): Running | undefined {
+  if (running?.outer) running.outer = living(running.outer);
+  return running?.hasEnded ? running.outer : running;
+}
+
+function runJob<Tx, T>(running: Running, job: Job<Tx, T>, tx: Tx): T | PromiseLike<T> {
+  const end = (): void => {
+    running.hasEnded = true;
+  };
+  let result: T | PromiseLike<T> | undefined;
+  try {
+    result = jobs.run(running, job, tx);
+    return isPromise(result) ? Promise.resolve(result).finally(end) : result;
+  } finally {
+    // What a synchronous job has started runs after its transaction.
+    if (!isPromise(result)) end();
+  }
+}
+
+export function isPromise<T>(result: T | PromiseLike<T>): result is PromiseLike<T> {
+  return typeof (result as { then?: unknown } | undefined)?.then === 'function';
+}
+
 /** @throws TypeError for a call that would wait for the row that the job which calls has locked */
-function refuseOwnRow<Pool, Tx>(store: Store<Pool, Tx>, pool: Pool, { key, table }: Fence): void {
-  if (!store.locksRow) return;
-  for (let each = jobs.getStore(); each; each = each.outer)
-    if (!each.hasEnded && each.pool === pool && each.fence.key === key && each.fence.table === table)
+function refuseOwnRow(database: unknown, { key, table }: Fence): void {
+  for (let each = living(jobs.getStore()); each; each = each.outer)
+    if (each.database === database && each.fence.key === key && each.fence.table === table)
       throw new TypeError(
         `Expected the job to leave another \`fenced\` of ${key} out, which would wait for the transaction of the job: pass \`tx\` to the functions that the job calls`,
       );

@@ -35,7 +35,8 @@ const inTransaction = 1;
 
 const mysql: Store<Pool, PoolConnection> = {
   accepts: ['key', 'table', 'retries'],
-  locksRow: true,
+  // Each call of `promise()` of a pool makes another object.
+  locksRowsOf: ({ pool }) => pool,
   check(pool: { getConnection?: unknown; pool?: unknown } | undefined) {
     if (typeof pool?.getConnection !== 'function' || typeof pool.pool !== 'object')
       throw new TypeError(

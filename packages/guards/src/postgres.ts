@@ -47,7 +47,7 @@ function postgres(options: PostgresOptions | undefined): Store<Pool, PoolClient>
   checkCount('idleTimeoutMs', idleTimeoutMs, 2 ** 31 - 1);
   return {
     accepts: ['key', 'table', 'retries', 'idleTimeoutMs'],
-    locksRow: true,
+    locksRowsOf: (pool) => pool,
     check(pool: Partial<Pool> | undefined) {
       if (typeof pool?.connect !== 'function' || typeof pool.totalCount !== 'number')
         throw new TypeError(

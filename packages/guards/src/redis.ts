@@ -35,7 +35,6 @@ export async function fenced<T>(
 
 const redis: Store<RedisClient, RedisTransaction> = {
   accepts: ['key'],
-  locksRow: false,
   check(client: { eval?: unknown; options?: unknown } | undefined) {
     if (typeof client?.eval !== 'function' || !('defineCommand' in client || 'isOpen' in client))
       throw new TypeError('Expected a client of `ioredis` or of `redis`');

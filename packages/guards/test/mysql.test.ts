@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { once, type EventEmitter } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { drizzle } from 'drizzle-orm/mysql2';
@@ -355,6 +355,57 @@ describe('a guard in MariaDB', function () {
       expect(await written()).to.deep.equal([]);
     });
 
+  it('knows that nothing was committed if the connection is lost in a statement whose error the job ignores', async () => {
+    await using hold = await locks.hold();
+    let lost: Error | undefined;
+    const error = await rejection(
+      fenced(pool, hold, async (tx) => {
+        await tx.query(insert, ['a']);
+        const ignored = rejection(tx.query('SELECT SLEEP(20)'));
+        await pool.query('KILL ?', [tx.threadId]);
+        lost = await ignored;
+      }),
+    );
+    expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+    expect(error.cause).to.equal(lost);
+    expect(await written()).to.deep.equal([]);
+  });
+
+  it('knows that nothing was committed if the pool is ended during the job', async () => {
+    await using hold = await locks.hold();
+    const other = mysqlPool(portOf(server));
+    const error = await rejection(
+      fenced(other, hold, async (tx) => {
+        await tx.query(insert, ['a']);
+        await other.end();
+      }),
+    );
+    expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+    expect(await written()).to.deep.equal([]);
+  });
+
+  it('leaves no listener on a connection of the pool', async () => {
+    await using hold = await locks.hold();
+    const one = mysqlPool(portOf(server), { connectionLimit: 1 });
+    const listeners = async (): Promise<number> => {
+      const connection = await one.getConnection();
+      connection.release();
+      return (connection.connection as unknown as EventEmitter).listenerCount('error');
+    };
+    const before = await listeners();
+    await fenced(one, hold, () => undefined);
+    expect(await listeners()).to.equal(before);
+    await one.end();
+  });
+
+  it('refuses a call in its job by another object of the same pool', async () => {
+    await using hold = await locks.hold();
+    const callbacks = mysqlPool(portOf(server)).pool;
+    const inner = (): Promise<unknown> => fenced(callbacks.promise(), hold, () => undefined);
+    expect(await rejection(fenced(callbacks.promise(), hold, inner))).to.be.instanceOf(TypeError);
+    await callbacks.promise().end();
+  });
+
   for (const form of [{ rowsAsArray: true }, { nestTables: true }, { typeCast: () => 'cast' }])
     it(`reads its rows from a pool with the option ${Object.keys(form).join()}`, async () => {
       await using hold = await locks.hold();
@@ -406,6 +457,9 @@ describe('a guard in MariaDB', function () {
         expect(error).to.be.instanceOf(TypeError);
         expect(error.message).to.match(/^Expected the connection of a transaction that has begun/);
       }
+      await rejection(guard(pool, hold, { key: 'by a pool' }));
+      const [rows] = await pool.query("SELECT * FROM lock_fences WHERE lock_path = 'by a pool'");
+      expect(rows).to.deep.equal([]);
       await tx.query('SET autocommit = 0');
       await guard(tx, hold); // a transaction has begun without a statement
       tx.destroy();

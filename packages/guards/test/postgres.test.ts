@@ -362,6 +362,56 @@ describe('a guard in PostgreSQL', function () {
       expect(await written()).to.deep.equal([]);
     });
 
+  it('knows that nothing was committed if the connection is lost in a statement whose error the job ignores', async () => {
+    await using hold = await locks.hold();
+    for (const goesOn of [false, true]) {
+      const error = await rejection(
+        fenced(pool, hold, async (tx) => {
+          const pid = await pidOf(tx);
+          const ignored = rejection(tx.query('SELECT pg_sleep(20)'));
+          await pool.query(end, [pid]);
+          await ignored;
+          if (goesOn) await tx.query(insert, ['a']);
+        }),
+      );
+      expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+      expect(error.cause).to.include({ code: '57P01' });
+    }
+  });
+
+  it('lets a query of its own class learn of the lost connection by its own way', async () => {
+    await using hold = await locks.hold();
+    const error = await rejection(
+      fenced(pool, hold, async (tx) => {
+        const lost = once(tx, 'error').catch(() => undefined);
+        await pool.query(end, [await pidOf(tx)]);
+        await lost;
+        const query = new pg.Query('SELECT 1');
+        const told = once(query, 'error');
+        expect(() => tx.query(query)).not.to.throw();
+        await told;
+      }),
+    );
+    expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+  });
+
+  it('waits no longer than the hold for the table that another transaction is creating', async () => {
+    const hold = await locks.hold();
+    const other = await pool.connect();
+    await other.query('BEGIN');
+    await other.query(createTableSql('of_another'));
+    const waiting = rejection(fenced(pool, hold, () => expect.fail('the job ran'), { table: 'of_another' }));
+    await until('the creation waits', async () => {
+      const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+      return rows.length > 0;
+    });
+    await forceRelease(locks.client, hold.path, { timeoutMs: 0 });
+    expect(await waiting).to.include({ code: 'ERR_LOCK_LOST' });
+    await other.query('ROLLBACK');
+    other.release();
+    await until('the creation has ended', () => pool.idleCount === pool.totalCount);
+  });
+
   it('does not let the pool emit the error of a connection that it has closed, which would end the process', async () => {
     const hold = await locks.hold();
     const other = postgresPool(portOf(server));
@@ -388,7 +438,11 @@ describe('a guard in PostgreSQL', function () {
     await pool.query('CREATE DATABASE beside');
     const elsewhere = postgresPool(portOf(server), { database: 'beside' });
     expect(await fenced(pool, hold, () => fenced(elsewhere, hold, () => 'done'))).to.equal('done');
-    expect(await fenced(pool, hold, () => fenced(pool, hold, () => 'done', { key: 'another' }))).to.equal('done');
+    const another = { key: 'another' };
+    expect(await fenced(pool, hold, () => fenced(pool, hold, () => 'done', another))).to.equal('done');
+    expect(await fenced(pool, hold, () => fenced(pool, hold, () => 'done', { table: 'another' }))).to.equal('done');
+    const third = (): Promise<unknown> => fenced(pool, hold, () => fenced(pool, hold, () => undefined), another);
+    expect(await rejection(fenced(pool, hold, third))).to.be.instanceOf(TypeError);
     await elsewhere.end();
   });
 

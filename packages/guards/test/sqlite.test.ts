@@ -110,6 +110,16 @@ for (const library of sqliteLibraries) {
       other.close();
     });
 
+    it('lets what its job has started call again, because the transaction is over by then', async () => {
+      await using hold = await held();
+      let later: Promise<unknown> | undefined;
+      await fenced(db, hold, () => {
+        later = Promise.resolve().then(() => fenced(db, hold, () => write('later')));
+      });
+      await later;
+      expect(written()).to.have.length(1);
+    });
+
     it('refuses a database without a transaction, where nothing is guarded', async () => {
       await using hold = await held();
       expect(() => guard(db, hold)).to.throw(TypeError, 'Expected the connection of a transaction that has begun');

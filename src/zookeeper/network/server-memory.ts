@@ -8,7 +8,6 @@ export class ServerMemory {
 
   /** A server granted a session, this long after it was dialled. */
   granted(name: string, address: string | undefined, tookMs: number): void {
-    this.#servers.delete(name);
     this.#keep(name, { tookMs, working: address, failed: [] });
   }
 

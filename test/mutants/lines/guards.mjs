@@ -129,8 +129,8 @@ export const mutants = [
   {
     name: 'a guard in PostgreSQL lets a job write without it after the end',
     file: 'packages/guards/src/postgres/job.ts',
-    find: 'this.#isClosed ?',
-    replace: 'this.#last === undefined ?',
+    find: 'if (this.#isClosed) return',
+    replace: 'if (this.#last === undefined) return',
     tests: one('every-store', 'with pg sends nothing more of a job'),
   },
   {
@@ -206,8 +206,8 @@ export const mutants = [
   {
     name: 'a guard in MySQL fulfils although a deadlock has ended the transaction',
     file: 'packages/guards/src/mysql/transaction.ts',
-    find: 'job.refuseEnded();',
-    replace: '',
+    find: 'await job.close();\n      job.refuseEnded();',
+    replace: 'await job.close();',
     tests: one('mysql', 'goes on after a deadlock: none'),
   },
   {
@@ -290,8 +290,8 @@ export const mutants = [
   {
     name: 'a guard in PostgreSQL does not say why the next statement fails',
     file: 'packages/guards/src/postgres/job.ts',
-    find: 'afterTheEnd) : this.#lost;',
-    replace: 'afterTheEnd) : undefined;',
+    find: 'this.#lost && !isQuery(args[0])',
+    replace: 'undefined',
     tests: one('postgres', 'lost before the next statement'),
   },
   {
@@ -370,6 +370,62 @@ export const mutants = [
     find: 'if (isTransaction === false) throw',
     replace: 'if (isTransaction === undefined) throw',
     tests: one('sqlite', 'better-sqlite3 refuses a database without'),
+  },
+  {
+    name: 'a guard in MySQL says that a commit may have been sent after a statement lost the connection',
+    file: 'packages/guards/src/mysql/job.ts',
+    find: 'this.lose(error);\n          if (rollsBack',
+    replace: 'if (rollsBack',
+    tests: one('mysql', 'lost in a statement whose error the job ignores'),
+  },
+  {
+    name: 'a guard in MySQL says that a commit may have been sent to a pool that was ended',
+    file: 'packages/guards/src/mysql/transaction.ts',
+    find: 'error.message.startsWith("Can\'t add new command")',
+    replace: 'error.message === undefined',
+    tests: one('mysql', 'if the pool is ended during the job'),
+  },
+  {
+    name: 'a guard in MySQL knows a pool by the object of its promises',
+    file: 'packages/guards/src/mysql.ts',
+    find: 'locksRowsOf: ({ pool }) => pool',
+    replace: 'locksRowsOf: (pool) => pool',
+    tests: one('mysql', 'by another object of the same pool'),
+  },
+  {
+    name: 'a guard in MySQL leaves its listener on the connection',
+    file: 'packages/guards/src/mysql/transaction.ts',
+    find: "connection.off('error', lose);",
+    replace: '',
+    tests: one('mysql', 'leaves no listener on a connection'),
+  },
+  {
+    name: 'a guard in PostgreSQL says that a commit may have been sent after a statement lost the connection',
+    file: 'packages/guards/src/postgres/job.ts',
+    find: 'if (endsConnection.test(codeOf(error))) this.lose(error);',
+    replace: '',
+    tests: one('postgres', 'lost in a statement whose error the job ignores'),
+  },
+  {
+    name: 'a guard in PostgreSQL throws at a cursor on a lost connection',
+    file: 'packages/guards/src/postgres/job.ts',
+    find: 'this.#lost && !isQuery(args[0])',
+    replace: 'this.#lost',
+    tests: one('postgres', 'lets a query of its own class learn'),
+  },
+  {
+    name: 'a guard waits for its table after the hold is lost',
+    file: 'packages/guards/src/fenced.ts',
+    find: 'await unlessLost(fence.hold, tableMade(store, pool, fence, error))',
+    replace: 'await tableMade(store, pool, fence, error)',
+    tests: one('postgres', 'waits no longer than the hold for the table'),
+  },
+  {
+    name: 'a guard refuses what a synchronous job has started',
+    file: 'packages/guards/src/fenced.ts',
+    find: 'if (!isPromise(result)) end();',
+    replace: '',
+    tests: one('sqlite', 'lets what its job has started call again'),
   },
 ];
 

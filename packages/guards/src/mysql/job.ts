@@ -71,9 +71,10 @@ export class JobConnection {
     await this.#last;
   }
 
-  /** The library says only that the connection is closed. */
-  lose(error: Error): void {
-    this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', connectionLost, { cause: error });
+  /** Keeps the error with which the connection ended: of a later statement, the library says only that it is closed. */
+  lose(error: unknown): void {
+    if ((error as { fatal?: unknown } | undefined)?.fatal === true)
+      this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', connectionLost, { cause: error });
   }
 
   /** Throws if the transaction has been rolled back, or the job wanted to end it. */
@@ -93,6 +94,7 @@ export class JobConnection {
         this.refuseEnded();
         return send(...args).catch((error: unknown) => {
           this.#failed = { cause: error };
+          this.lose(error);
           if (rollsBack.test(codeOf(error)))
             this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', rolledBack, this.#failed);
           throw error;

@@ -8,7 +8,7 @@ import { JobConnection } from './job.js';
 export async function beginMysql(pool: Pool, fence: Fence): Promise<Transaction<PoolConnection>> {
   const connection = await pool.getConnection();
   const job = new JobConnection(connection);
-  const lose = (error: Error): void => job.lose(error);
+  const lose = (error: unknown): void => job.lose(error);
   connection.on('error', lose);
   const release = (isUsable: boolean): void => {
     void job.close(); // after the loss of the hold, nothing else has closed it
@@ -29,7 +29,14 @@ export async function beginMysql(pool: Pool, fence: Fence): Promise<Transaction<
       await job.close();
       job.refuseEnded();
     },
-    commit: () => connection.query('COMMIT'),
+    async commit() {
+      await connection.query('COMMIT').catch((error: unknown) => {
+        // The library has sent nothing, because the pool was ended, for example.
+        if (error instanceof Error && error.message.startsWith("Can't add new command")) job.lose(error);
+        job.refuseEnded();
+        throw error;
+      });
+    },
     async rollback() {
       await job.close();
       await connection.query('ROLLBACK');

@@ -16,8 +16,9 @@ export class JobClient {
   constructor(client: PoolClient) {
     this.tx = Object.assign(Object.create(client) as PoolClient, {
       query: (...args: [string]): unknown => {
-        const refused = this.#isClosed ? new GuardError('ERR_LOCK_GUARD_FAILED', afterTheEnd) : this.#lost;
-        return refused ? reject(args, refused) : this.#remember(client.query(...args));
+        if (this.#isClosed) return reject(args, new GuardError('ERR_LOCK_GUARD_FAILED', afterTheEnd));
+        // A cursor, for example, learns of the loss from the library.
+        return this.#lost && !isQuery(args[0]) ? reject(args, this.#lost) : this.#remember(client.query(...args));
       },
       release: (): never => {
         throw refusal('release', this.#failed);
@@ -27,7 +28,7 @@ export class JobClient {
   }
 
   /** The error of the server says why: `pg` itself says only that the client is not queryable. */
-  lose(error: Error): void {
+  lose(error: unknown): void {
     this.#lost ??= new GuardError('ERR_LOCK_GUARD_FAILED', connectionLost, { cause: error });
   }
 
@@ -45,6 +46,7 @@ export class JobClient {
     if (!(sent instanceof Promise)) return sent;
     const answer = sent.catch((error: unknown) => {
       if (codeOf(error) !== aborted) this.#failed = { cause: error };
+      if (endsConnection.test(codeOf(error))) this.lose(error);
       throw error;
     });
     this.#last = sent.catch(() => undefined);
@@ -54,14 +56,21 @@ export class JobClient {
 
 /** Rejects a query as `pg` does. A throw would end the process if the caller is a timer. */
 function reject(args: unknown[], error: GuardError): Promise<never> | undefined {
-  const { submit, callback } = (args[0] ?? {}) as { submit?: unknown; callback?: unknown };
-  // A cursor, for example, can tell an error only after it was sent.
-  if (typeof submit === 'function') throw error;
+  // A query of its own class, such as a cursor, can tell an error only after it was sent.
+  if (isQuery(args[0])) throw error;
+  const { callback } = (args[0] ?? {}) as { callback?: unknown };
   const tell = [...args, callback].find((each) => typeof each === 'function');
   if (!tell) return Promise.reject(error);
   process.nextTick(tell, error);
   return undefined;
 }
+
+function isQuery(given: unknown): boolean {
+  return typeof (given as { submit?: unknown } | undefined)?.submit === 'function';
+}
+
+/** The classes of SQLSTATE of a connection that is lost, and of a server that ends it. */
+const endsConnection = /^(?:08|57P|25P03)/;
 
 /** The SQLSTATE of each statement after the one that failed. */
 export const aborted = '25P02';

@@ -1,5 +1,5 @@
 import type { Fence } from '../fence.js';
-import type { Job } from '../fenced.js';
+import { isPromise, type Job } from '../fenced.js';
 import { endedByJob, GuardError } from '../guard-error.js';
 import { claim, type SqliteDatabase } from './claim.js';
 
@@ -19,10 +19,6 @@ export function transact<T>(db: SqliteDatabase, fence: Fence, job: Job<SqliteDat
     rollback(db);
     throw error;
   }
-}
-
-function isPromise<T>(result: T | PromiseLike<T>): result is PromiseLike<T> {
-  return typeof (result as { then?: unknown } | undefined)?.then === 'function';
 }
 
 /** The savepoint ends with its transaction, so another transaction has none. */
