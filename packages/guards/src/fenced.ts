@@ -115,7 +115,7 @@ function runJob<Tx, T>(running: Running, job: Job<Tx, T>, tx: Tx): T | PromiseLi
     result = jobs.run(running, job, tx);
     return isPromise(result) ? Promise.resolve(result).finally(end) : result;
   } finally {
-    // What a synchronous job has started runs after its transaction.
+    // The code that a synchronous job has started runs after its transaction.
     if (!isPromise(result)) end();
   }
 }
