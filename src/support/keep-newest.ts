@@ -3,6 +3,5 @@ export function keepNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Va
   // Deleted first, so that the newest entry is the last of the map.
   map.delete(key);
   map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > most && oldest !== undefined) map.delete(oldest);
+  if (map.size > most) map.delete(map.keys().next().value as Key);
 }
