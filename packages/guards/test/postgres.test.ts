@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { forceRelease } from '../../../src/index.ts';
+import { forceRelease, InterProcessMutex } from '../../../src/index.ts';
 import { gate } from '../../../lab/gate.ts';
 import { skipWithout } from '../../../lab/skip-without.ts';
 import { rejection, until } from '../../../lab/until.ts';
@@ -431,6 +431,27 @@ describe('a guard in PostgreSQL', function () {
     await goOn();
     expect(emitted).to.deep.equal([]);
     await other.end();
+  });
+
+  it('lets a job that has lost its hold begin again with the next hold', async () => {
+    const hold = await locks.hold();
+    const settled = gate();
+    let again: Promise<unknown> | undefined;
+    const job = async (): Promise<void> => {
+      await forceRelease(locks.client, hold.path, { timeoutMs: 0 });
+      again = settled.opened.then(async () => {
+        await using next = await new InterProcessMutex(
+          locks.client,
+          hold.path.slice(0, hold.path.lastIndexOf('/')),
+        ).acquire();
+        return await fenced(pool, next, (tx) => tx.query(insert, ['again']));
+      });
+      await again;
+    };
+    expect(await rejection(fenced(pool, hold, job))).to.include({ code: 'ERR_LOCK_LOST' });
+    settled.open();
+    await again;
+    expect(await written()).to.deep.equal(['again']);
   });
 
   it('lets a job of one pool call with another pool, which may lead to another store', async () => {
