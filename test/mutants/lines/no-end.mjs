@@ -548,6 +548,20 @@ export const mutants = [
     tests: tests('behaviour/release-timeout', 'limits a lock of your own too'),
   },
   {
+    name: 'a multi-lock that starts over waits for a lock that it kept',
+    file: 'src/multi-lock/inter-process-multi-lock.ts',
+    find: 'giveBack(holds);\n    return undefined;',
+    replace: 'giveBack(holds.slice(1));\n    return undefined;',
+    tests: tests('behaviour/multi-lock', 'starts over if it loses lock b'),
+  },
+  {
+    name: 'a multi-lock keeps a lock from elsewhere after its lease if its other holds were lost before',
+    file: 'src/multi-lock/multi-hold.ts',
+    find: 'keeps: ours.length < this.holds.length',
+    replace: 'keeps: false',
+    tests: tests('behaviour/multi-lock', 'if its other holds were lost before'),
+  },
+  {
     name: 'the leases of a semaphore have no time limit for their release',
     file: 'src/semaphore/leases.ts',
     find: 'releaseTimeoutMs: options.releaseTimeoutMs',
