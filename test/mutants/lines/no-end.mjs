@@ -94,6 +94,20 @@ export const mutants = [
     tests: tests('behaviour/semaphore/semaphore', 'gives back what it has when the time is over'),
   },
   {
+    name: 'a call without its turn keeps leases that the next call could have',
+    file: 'src/semaphore/lease-internals.ts',
+    find: "if (held.some((grant) => !grant.isValid)) wake('over');",
+    replace: '',
+    tests: tests('behaviour/semaphore/faults', 'a lost turn makes the call give its leases back'),
+  },
+  {
+    name: 'a call of a semaphore keeps a lease that was taken from it by force',
+    file: 'src/semaphore/lease-internals.ts',
+    find: '...held.map((grant) =>',
+    replace: '...held.slice(0, 1).map((grant) =>',
+    tests: tests('behaviour/semaphore/faults', 'that takes a lease by force'),
+  },
+  {
     name: 'release() of a semaphore that takes the lease of a job',
     file: 'src/semaphore/leases.ts',
     find: 'this.holds.find((hold) => !hold.isOfJob)',

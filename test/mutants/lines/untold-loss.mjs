@@ -128,4 +128,11 @@ export const mutants = [
     replace: 'releaseAll(this.holds).then(() => lost)',
     tests: tests('behaviour/multi-lock', 'of your own once'),
   },
+  {
+    name: 'acquireMany resolves with a lease that was lost meanwhile',
+    file: 'src/semaphore/lease-internals.ts',
+    find: 'grants.length === quantity && areHeld()',
+    replace: 'grants.length === quantity',
+    tests: tests('behaviour/semaphore/faults', 'a lost lease makes the call start over'),
+  },
 ];
