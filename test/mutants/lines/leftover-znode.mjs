@@ -224,6 +224,20 @@ export const mutants = [
     tests: tests('behaviour/hand-over', 'whose delete the servers refuse'),
   },
   {
+    name: 'a released znode stays for a round trip, because its waiter that has given up is offered the lock',
+    file: 'src/internals/znode/lock-node.ts',
+    find: "typeof next.#role !== 'object' ||",
+    replace: '',
+    tests: tests('behaviour/hand-over', 'skips a waiter that has given up'),
+  },
+  {
+    name: 'a znode that is being deleted is watched',
+    file: 'src/internals/znode/lock-node.ts',
+    find: 'delete(): Promise<void> {\n    this.#watch?.cancel();',
+    replace: 'delete(): Promise<void> {',
+    tests: tests('behaviour/requests', 'for a release right after its grant are one delete'),
+  },
+  {
     name: 'a lost session is given up too soon after a server has accepted it',
     file: 'src/client/ghost.ts',
     find: 'if (session.epoch > 0) this.#touchedAt = this.#source.clock.now();',

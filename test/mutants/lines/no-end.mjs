@@ -645,4 +645,11 @@ export const mutants = [
     replace: "if (ofRoot?.is('BAD_VERSION')) return { is: 'absent' };",
     tests: tests('behaviour/weights/claims', 'an unseen client was quicker'),
   },
+  {
+    name: 'an acquire creates the parents of its lock again without end, whatever the retry policy says',
+    file: 'src/internals/znode-queue.ts',
+    find: 'await (retries ??= new Retries(this.#host)).pause(deadline, error, ownSteps - 1);',
+    replace: 'await new Retries(this.#host).pause(deadline, error, 0);',
+    tests: tests('behaviour/parents', 'may be removed before each create'),
+  },
 ];
