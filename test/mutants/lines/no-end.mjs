@@ -652,4 +652,11 @@ export const mutants = [
     replace: 'await new Retries(this.#host).pause(deadline, error, 0);',
     tests: tests('behaviour/parents', 'may be removed before each create'),
   },
+  {
+    name: 'a waiter waits in a session that ended right before',
+    file: 'src/internals/znode/lock-node.ts',
+    find: 'if (this.isGone || this.session.isEnded)',
+    replace: 'if (this.isGone)',
+    tests: tests('behaviour/session-loss', 'makes a waiter that learns its place start over'),
+  },
 ];

@@ -135,4 +135,11 @@ export const mutants = [
     replace: 'grants.length === quantity',
     tests: tests('behaviour/semaphore/faults', 'a lost lease makes the call start over'),
   },
+  {
+    name: 'a hold that begins after its loss reports no loss',
+    file: 'src/mutex/hold.ts',
+    find: 'this.keeper.report.acquired(this, deadline, since);\n    this.#judge();',
+    replace: 'this.keeper.report.acquired(this, deadline, since);',
+    tests: tests('behaviour/session-loss', 'that was granted before, and begins afterwards'),
+  },
 ];
