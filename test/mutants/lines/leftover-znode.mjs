@@ -251,4 +251,11 @@ export const mutants = [
     replace: '',
     tests: tests('behaviour/connection/lost-session', 'as soon as the client is connected again'),
   },
+  {
+    name: 'a client that closes leaves a session that all servers refuse, and waits in vain',
+    file: 'src/client/session-keeper.ts',
+    find: 'if (this.#current.connection.history.areAllSilent) this.#closeUnanswered(this.#current);',
+    replace: '',
+    tests: tests('behaviour/connection/older-data', 'does not delay close() of a client with a waiter'),
+  },
 ];

@@ -659,4 +659,11 @@ export const mutants = [
     replace: 'if (this.isGone)',
     tests: tests('behaviour/session-loss', 'makes a waiter that learns its place start over'),
   },
+  {
+    name: 'a release that no server answers waits for the end of a client that closes',
+    file: 'src/internals/grant.ts',
+    find: 'session.onChange(() => session.isEnded && done())',
+    replace: "session.onChange(() => session.state.at === 'ended' && done())",
+    tests: tests('behaviour/connection/close', 'settles at once a release that no server answers'),
+  },
 ];
