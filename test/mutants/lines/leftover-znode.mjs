@@ -258,4 +258,11 @@ export const mutants = [
     replace: '',
     tests: tests('behaviour/connection/older-data', 'does not delay close() of a client with a waiter'),
   },
+  {
+    name: 'a sticky lock writes to a znode that it has given up',
+    file: 'src/sticky/idle-flag.ts',
+    find: ' && !this.#isOver && ',
+    replace: ' && ',
+    tests: tests('behaviour/sticky', 'writes nothing after its end'),
+  },
 ];
