@@ -159,11 +159,15 @@ describe('a hand-over within a process', () => {
     await queueReaches(mutex, 2);
     const successor = mutex.acquire();
     await queueReaches(mutex, 3);
+    const second = (await mutex.participants())[1]?.path ?? '';
+    lab.proxy.clear();
     aborter.abort(new Error('enough'));
     const releasing = hold.release();
     expect((await givingUp).message).to.equal('enough');
     await (await successor).release();
     expect(await releasing).to.equal('released');
+    const attempts = lab.proxy.frames.filter(({ op, body }) => op === 'multi' && body.includes(second));
+    expect(attempts, 'a transaction that fails, and delays the release by a round trip').to.deep.equal([]);
     await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
   });
 

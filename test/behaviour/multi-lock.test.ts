@@ -188,17 +188,19 @@ describe('a multi-lock', () => {
     await hold.release();
   });
 
+  const ownLock = (released: () => void): PartOfMultiLock => ({
+    path: `${lab.path}-own`,
+    acquire: () =>
+      Promise.resolve({
+        isValid: true,
+        signal: new AbortController().signal,
+        release: () => Promise.resolve('released' as const).finally(released),
+      }),
+  });
+
   it('releases the hold of a lock of your own once, at the end of its lease', async () => {
     let releases = 0;
-    const own: PartOfMultiLock = {
-      path: `${lab.path}-own`,
-      acquire: () =>
-        Promise.resolve({
-          isValid: true,
-          signal: new AbortController().signal,
-          release: () => Promise.resolve('released' as const).finally(() => (releases += 1)),
-        }),
-    };
+    const own = ownLock(() => (releases += 1));
     const hold = await new InterProcessMultiLock([mutex('a'), own]).acquire({ leaseMs: 50 });
     await aborted(hold.signal);
     expect(await hold.release()).to.equal('lost');
@@ -206,23 +208,39 @@ describe('a multi-lock', () => {
     await areFree('a');
   });
 
-  it('starts over if a lock is lost while it waits for another', async () => {
-    const gate = await mutex('b', lab.other).acquire();
-    const waiting = multi('a', 'b').acquire({ timeoutMs: 10_000 });
-    await until('the multi-lock waits for the second lock', async () => (await queue('b')) === 2);
-    const [before] = await lab.observer.children(`${lab.path}-a`);
-    const held = `${lab.path}-a/${before ?? ''}`;
-    await until('the client watches the znode', () => lab.client.session.watches.paths('data').includes(held));
-    await lab.client.session.prove();
-    await lab.observer.remove(held);
-    await lab.client.session.prove();
-    await gate.release();
-    const hold = await waiting;
-    expect(hold.isValid).to.equal(true);
-    expect(hold.holds[0]?.path).to.not.equal(held);
-    await hold.release();
-    await areFree('a', 'b');
+  it('releases the hold of a lock of your own at the end of its lease, also if its other holds were lost before', async () => {
+    let releases = 0;
+    const own = ownLock(() => (releases += 1));
+    const hold = await new InterProcessMultiLock([mutex('a'), own]).acquire({ leaseMs: 5_000 });
+    const loss = aborted(hold.signal);
+    const [name = ''] = await lab.observer.children(`${lab.path}-a`);
+    await lab.observer.remove(`${lab.path}-a/${name}`);
+    expect(await loss).to.have.property('reason', 'node-deleted');
+    expect(releases).to.equal(0);
+    await until('the hold of the own lock is released', () => releases === 1);
+    expect(await hold.release()).to.equal('lost');
+    expect(releases).to.equal(1);
   });
+
+  for (const name of ['a', 'b']) {
+    it(`starts over if it loses lock ${name} while it waits for lock c`, async () => {
+      const gate = await mutex('c', lab.other).acquire();
+      const waiting = multi('a', 'b', 'c').acquire({ timeoutMs: 10_000 });
+      await until('the multi-lock waits for the last lock', async () => (await queue('c')) === 2);
+      const [before] = await lab.observer.children(`${lab.path}-${name}`);
+      const held = `${lab.path}-${name}/${before ?? ''}`;
+      await until('the client watches the znode', () => lab.client.session.watches.paths('data').includes(held));
+      await lab.client.session.prove();
+      await lab.observer.remove(held);
+      await lab.client.session.prove();
+      await gate.release();
+      const hold = await waiting;
+      expect(hold.isValid).to.equal(true);
+      expect(hold.holds.map(({ path }) => path)).to.not.include(held);
+      await hold.release();
+      await areFree('a', 'b', 'c');
+    });
+  }
 
   it('is re-entrant inside its job, lock by lock, and free afterwards', async () => {
     const [a, b] = [mutex('a'), mutex('b')];

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
-import { InterProcessMutex, LockClient } from '../../src/index.ts';
+import { InterProcessMutex, LockClient, type RetryPolicy } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { connectObserver } from '../../lab/wire/observer.ts';
 import { testPath } from '../../lab/test-path.ts';
-import { until } from '../../lab/until.ts';
+import { rejection, until } from '../../lab/until.ts';
+import { sent } from '../../lab/proxy/frame-matches.ts';
+import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 
 describe("a lock's parents", () => {
   const lab = labOfEachTest('parents', {
@@ -65,6 +67,24 @@ describe("a lock's parents", () => {
       }),
     );
     expect(most).to.equal(1);
+  });
+
+  it('may be removed before each create of the znode: the retry policy decides, by the number of tries', async () => {
+    const counts: number[] = [];
+    const retryPolicy: RetryPolicy = {
+      allowRetry: ({ retryCount }) => {
+        counts.push(retryCount);
+        return retryCount < 3 ? { retry: true, sleepMs: 10 } : { retry: false };
+      },
+    };
+    const client = await lab.connect({ sessionTimeoutMs: 10_000, retryPolicy });
+    const path = testPath('gone-each-time');
+    const isOfZnode = (frame: Frame): boolean => sent('create2')(frame) && frame.path?.startsWith(`${path}/`) === true;
+    const noNode = -101;
+    lab.proxy.on((frame) => (isOfZnode(frame) ? { refuse: noNode } : undefined));
+    const error = await rejection(new InterProcessMutex(client, path).acquire({ timeoutMs: 10_000 }));
+    expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+    expect(counts).to.deep.equal([0, 1, 2, 3]);
   });
 
   it('are persistent if the server has no containers, which is asked once', async () => {

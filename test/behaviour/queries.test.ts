@@ -111,6 +111,16 @@ describe('a query', () => {
     await Promise.all(asked);
   });
 
+  it('makes its server catch up with the leader before it reads, because the server may lag behind', async () => {
+    for (const { name, ask } of questions) {
+      proxy.clear();
+      await ask();
+      const [first, ...others] = proxy.frames.filter(({ from, path }) => from === 'client' && path !== '/');
+      expect(first?.op, name).to.equal('sync');
+      expect(others, name).to.not.deep.equal([]);
+    }
+  });
+
   it('refuses bad options before anything is sent', async () => {
     proxy.clear();
     for (const { name, ask } of questions) {

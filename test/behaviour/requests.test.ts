@@ -4,6 +4,7 @@ import { exists } from '../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { rejection } from '../../lab/until.ts';
+import { answered as fromServer, once } from '../../lab/proxy/frame-matches.ts';
 import { type Frame } from '../../lab/proxy/zk-proxy.ts';
 
 /** The requests that the session sends by itself to stay alive. */
@@ -54,6 +55,16 @@ describe('the requests of a client', () => {
     const hold = await mutex.acquire();
     await answered('getData');
     lab.proxy.clear();
+    await hold.release();
+    expect(requests()).to.deep.equal(['delete']);
+  });
+
+  it('for a release right after its grant are one delete, also if its answer takes long', async () => {
+    const mutex = await ready('right-after');
+    const hold = await mutex.acquire();
+    lab.proxy.clear();
+    // A hold watches its znode ten milliseconds after its grant.
+    once(lab.proxy, fromServer('delete'), { delayUntil: lab.sleep(100) });
     await hold.release();
     expect(requests()).to.deep.equal(['delete']);
   });

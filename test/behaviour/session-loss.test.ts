@@ -9,6 +9,7 @@ import {
 } from '../../src/index.ts';
 import { reached } from '../../lab/reached.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
+import { queueReaches } from '../../lab/queue.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
 import { startServer } from '../../lab/servers/zookeeper-server.ts';
@@ -147,6 +148,52 @@ describe('the loss of a session', () => {
     expect(() => hold.assertValid()).to.throw(LockLostError);
     expect(hold.signal.aborted).to.equal(true);
     await hold.release();
+  });
+
+  describe('in a listener that blocks the event loop', () => {
+    const mutexes = (...names: string[]): InterProcessMutex[] =>
+      names.map((name) => new InterProcessMutex(lab.client, testPath(name)));
+    const lose = (hold: Hold): void => {
+      lab.stall(sessionTimeoutMs + 100);
+      expect(hold.isValid).to.equal(false);
+    };
+
+    it('is reported for a hold that was granted before, and begins afterwards', async () => {
+      const [first, second, third] = mutexes('first', 'second', 'third') as [
+        InterProcessMutex,
+        InterProcessMutex,
+        InterProcessMutex,
+      ];
+      const holds = [await first.acquire(), await second.acquire()];
+      const other = await third.acquire();
+      const waiting = [first.acquire(), second.acquire()];
+      await queueReaches(first, 2);
+      await queueReaches(second, 2);
+      const events: string[] = [];
+      lab.client.on('lock', ({ type, path }) => {
+        if (type !== 'acquired' && type !== 'lost') return;
+        events.push(`${type} ${path}`);
+        if (events.length === 1) lose(other);
+      });
+      for (const hold of holds) void hold.release();
+      const granted = await Promise.all(waiting);
+      expect(events).to.include.members([`acquired ${second.path}`, `lost ${second.path}`]);
+      await Promise.all([other, ...granted].map((hold) => hold.release()));
+    });
+
+    it('makes a waiter that learns its place start over in the next session', async () => {
+      const [mutex] = mutexes('queued') as [InterProcessMutex];
+      const hold = await mutex.acquire();
+      lab.client.on('lock', ({ type }) => {
+        if (type === 'queued' && hold.isValid) lose(hold);
+      });
+      const waiting = mutex.acquire({ timeoutMs: 10 * sessionTimeoutMs });
+      await aborted(hold.signal);
+      expect(await hold.release()).to.equal('lost');
+      const next = await waiting;
+      expect(next.isValid).to.equal(true);
+      await next.release();
+    });
   });
 
   it('does not follow a restart within the timeout: holds stay valid, waiters keep their znodes', async () => {

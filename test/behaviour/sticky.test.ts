@@ -232,6 +232,19 @@ describe('a sticky lock', () => {
     expect(lab.proxy.frames.filter(from('client', 'setData'))).to.have.length(0);
   });
 
+  it('writes nothing after its end, also if the answer to its last write comes later', async () => {
+    const mutex = sticky();
+    atNext(lab.proxy, answered('setData'), 'hold');
+    await once(mutex);
+    await lab.proxy.seen(answered('setData'));
+    const hold = await mutex.acquire({ leaseMs: 50 });
+    await aborted(hold.signal);
+    lab.proxy.speak();
+    await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
+    await lab.client.session.prove();
+    expect(lab.proxy.frames.filter(from('client', 'setData'))).to.have.length(1);
+  });
+
   it('can be taken by another process’s tryAcquire while it is idle, but not while it is used', async () => {
     const mutex = sticky();
     await idle(mutex);

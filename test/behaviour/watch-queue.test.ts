@@ -219,6 +219,31 @@ describe('watchQueue', () => {
     await queues.return();
   });
 
+  it('makes the server of each session catch up before the first list, because the server may lag behind', async () => {
+    const asked = (): Frame['op'][] =>
+      lab.proxy.frames
+        .filter(
+          ({ from, op, path }) => from === 'client' && path === lab.path && (op === 'sync' || op === 'getChildren2'),
+        )
+        .map(({ op }) => op);
+    lab.proxy.clear();
+    const queues = watchQueue(lab.client, lab.path);
+    await next(queues);
+    const following = next(queues);
+    const hold = await lock().acquire();
+    await following;
+    expect(asked()[0]).to.equal('sync');
+    expect(asked().filter((op) => op === 'sync')).to.have.length(1);
+    lab.proxy.clear();
+    const later = next(queues);
+    await lab.observer.endSession(lab.client);
+    await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'getChildren2' && frame.path === lab.path);
+    expect(asked()[0]).to.equal('sync');
+    await hold.release();
+    await later;
+    await queues.return();
+  });
+
   it('ends when its signal aborts, in a wait or in the body, and leaves no watch', async () => {
     const hold = await lock().acquire();
     await watchesAre(1);

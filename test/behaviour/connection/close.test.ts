@@ -65,6 +65,18 @@ describe('close()', () => {
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
+  it('settles at once a release that no server answers, before the session has ended', async () => {
+    const hold = await new InterProcessMutex(client, `${lab.path}-released`).acquire();
+    lab.proxy.silence();
+    const releasing = hold.release();
+    const startedAt = lab.now();
+    const closing = client.close({ timeoutMs: 5_000 });
+    expect(await releasing).to.equal('released');
+    expect(lab.now() - startedAt).to.be.below(100);
+    lab.proxy.speak();
+    await closing;
+  });
+
   it('in a listener of the lost connection ends the session on the next connection', async () => {
     const closing = new Promise<void>((resolve) =>
       client.once('state', () => void client.close(longTimeout).then(resolve)),

@@ -10,7 +10,8 @@ import { exists } from '../../../src/zookeeper/wire/operations.ts';
 import { sessionName } from '../../../src/zookeeper/wire/wire-session.ts';
 import { connectObserver } from '../../../lab/wire/observer.ts';
 import { testPath } from '../../../lab/test-path.ts';
-import { aborted, until } from '../../../lab/until.ts';
+import { queueReaches } from '../../../lab/queue.ts';
+import { aborted, rejection, until } from '../../../lab/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
 import { now } from '../../../lab/world.ts';
@@ -299,6 +300,23 @@ describe('a server that refuses without a reply', () => {
     expect(now() - startedAt).to.be.below(10);
     // A second before the session would expire.
     await until('no session is left', async () => (await others()).length === 0, 2_000);
+  });
+
+  it('does not delay close() of a client with a waiter, whose znode is deleted', async () => {
+    await using outside = await LockClient.connect(server.connectString);
+    const theirs = new InterProcessMutex(outside, testPath('closed'));
+    const gate = await theirs.acquire();
+    const waiting = rejection(new InterProcessMutex(client, theirs.path).acquire());
+    await queueReaches(theirs, 2);
+    refuse();
+    const stop = proxy.on((frame) => (isProbe(frame) ? 'cut' : undefined));
+    await until('each server has refused the session', () => client.session.connection.history.areAllSilent);
+    const startedAt = now();
+    await client.close({ timeoutMs: 10_000 });
+    expect(now() - startedAt).to.be.below(1_000);
+    stop();
+    expect(await waiting).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');
+    expect((await theirs.participants()).map(({ path }) => path)).to.deep.equal([gate.path]);
   });
 
   it('gets no trial session from a client that could not reach any server', async () => {

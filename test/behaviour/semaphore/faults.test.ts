@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessSemaphore, LockLostError } from '../../../src/index.ts';
+import { forceRelease, InterProcessSemaphore, LockLostError } from '../../../src/index.ts';
 import { createSequential, openAcl } from '../../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { testPath } from '../../../lab/test-path.ts';
@@ -183,6 +183,69 @@ describe('a fault of a semaphore', () => {
     once(lab.proxy, (frame) => answered('getData')(frame) && frame.path === count, 'cut');
     await returnAll([first, await waiting]);
     expect(lab.now() - raisedAt).to.be.lessThan(2_000);
+  });
+
+  describe('while a call lists the leases:', () => {
+    const isOf = (op: Frame['op'], path: string) => (frame: Frame) => frame.op === op && frame.path === path;
+    const leasesPath = (): string => `${lab.path}/leases`;
+
+    /** Deletes the znode before the next list of the leases, and tells the client of it before the list. */
+    const deleteBeforeList = async (znode: string): Promise<void> => {
+      await until('the znode is watched', () => lab.client.session.watches.paths('data').includes(znode));
+      await lab.client.session.prove();
+      const told = lab.proxy.seen((frame) => frame.from === 'server' && isOf('watch', znode)(frame));
+      once(
+        lab.proxy,
+        (frame) => sent('getChildren2')(frame) && frame.path === leasesPath(),
+        () => {
+          void lab.observer.remove(znode);
+          return { delayUntil: told };
+        },
+      );
+    };
+
+    it('a lost lease makes the call start over, although the list grants its last one', async () => {
+      const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
+      const waiting = semaphoreOf(lab.client, lab.path, 2).acquireMany(2);
+      await waits(lab.observer, lab.path, 3);
+      const [, first] = await semaphoreOf(lab.other, lab.path, 3).participants();
+      const held = first?.path ?? '';
+      await deleteBeforeList(held);
+      await gate.release();
+      const leases = await waiting;
+      expect(leases.map(({ isValid }) => isValid)).to.deep.equal([true, true]);
+      expect(leases.map(({ path }) => path)).to.not.include(held);
+      await returnAll(leases);
+    });
+
+    it('a lost turn makes the call give its leases back, so that the next call gets one', async () => {
+      const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
+      const waiting = semaphoreOf(lab.client, lab.path, 2).acquireMany(2);
+      await waits(lab.observer, lab.path, 3);
+      const [turn = ''] = await lab.observer.children(`${lab.path}/locks`);
+      const next = semaphoreOf(lab.other, lab.path, 2).acquire({ timeoutMs: 10_000 });
+      await crowd(lab.observer, lab.path, { leases: 3, locks: 2 });
+      await deleteBeforeList(`${lab.path}/locks/${turn}`);
+      const java = `${leasesPath()}/_c_9d3a40af-0a1b-4c2d-8e3f-405162738495-lease-`;
+      const { value } = await lab.other.session.request(createSequential(java, new Uint8Array(0), openAcl));
+      await lab.observer.remove(value.path);
+      const theirs = await next;
+      await returnAll([gate, theirs]);
+      await returnAll(await waiting);
+    });
+  });
+
+  it('that takes a lease by force from a call that waits for the next one: the call releases it, and starts over', async () => {
+    const gate = await semaphoreOf(lab.other, lab.path, 2).acquire();
+    const waiting = semaphoreOf(lab.client, lab.path, 2).acquireMany(2);
+    await waits(lab.observer, lab.path, 3);
+    const [, first] = await semaphoreOf(lab.other, lab.path, 3).participants();
+    expect(await forceRelease(lab.other, first?.path ?? '', { timeoutMs: 10_000 })).to.equal('released');
+    await waits(lab.observer, lab.path, 3);
+    await gate.release();
+    const leases = await waiting;
+    expect(leases.map(({ isValid }) => isValid)).to.deep.equal([true, true]);
+    await returnAll(leases);
   });
 
   it('that cuts the connection while a shared count grows: the waiter is granted afterwards', async () => {

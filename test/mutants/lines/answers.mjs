@@ -163,4 +163,25 @@ export const mutants = [
     replace: '.slice(0, limit);',
     tests: tests('behaviour/semaphore/limits', 'shows no holders below one'),
   },
+  {
+    name: 'participants() shows an older queue if the server lags behind',
+    file: 'src/internals/participants.ts',
+    find: 'session.catchUp(path);\n    const { order }',
+    replace: 'const { order }',
+    tests: tests('behaviour/queries', 'catch up with the leader'),
+  },
+  {
+    name: 'holder() shows an older holder if the server lags behind',
+    file: 'src/internals/participants.ts',
+    find: 'session.catchUp(path);\n    let view',
+    replace: 'let view',
+    tests: tests('behaviour/queries', 'catch up with the leader'),
+  },
+  {
+    name: 'watchQueue shows an older queue if the server of its next session lags behind',
+    file: 'src/internals/change-watch.ts',
+    find: 'session.catchUp(this.#path);',
+    replace: '',
+    tests: tests('behaviour/watch-queue', 'makes the server of each session catch up'),
+  },
 ];

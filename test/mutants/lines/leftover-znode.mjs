@@ -224,6 +224,20 @@ export const mutants = [
     tests: tests('behaviour/hand-over', 'whose delete the servers refuse'),
   },
   {
+    name: 'a released znode stays for a round trip, because its waiter that has given up is offered the lock',
+    file: 'src/internals/znode/lock-node.ts',
+    find: "typeof next.#role !== 'object' ||",
+    replace: '',
+    tests: tests('behaviour/hand-over', 'skips a waiter that has given up'),
+  },
+  {
+    name: 'a znode that is being deleted is watched',
+    file: 'src/internals/znode/lock-node.ts',
+    find: 'delete(): Promise<void> {\n    this.#watch?.cancel();',
+    replace: 'delete(): Promise<void> {',
+    tests: tests('behaviour/requests', 'for a release right after its grant are one delete'),
+  },
+  {
     name: 'a lost session is given up too soon after a server has accepted it',
     file: 'src/client/ghost.ts',
     find: 'if (session.epoch > 0) this.#touchedAt = this.#source.clock.now();',
@@ -236,5 +250,19 @@ export const mutants = [
     find: 'for (const ghost of this.#ghosts) ghost.look();',
     replace: '',
     tests: tests('behaviour/connection/lost-session', 'as soon as the client is connected again'),
+  },
+  {
+    name: 'a client that closes leaves a session that all servers refuse, and waits in vain',
+    file: 'src/client/session-keeper.ts',
+    find: 'if (this.#current.connection.history.areAllSilent) this.#closeUnanswered(this.#current);',
+    replace: '',
+    tests: tests('behaviour/connection/older-data', 'does not delay close() of a client with a waiter'),
+  },
+  {
+    name: 'a sticky lock writes to a znode that it has given up',
+    file: 'src/sticky/idle-flag.ts',
+    find: ' && !this.#isOver && ',
+    replace: ' && ',
+    tests: tests('behaviour/sticky', 'writes nothing after its end'),
   },
 ];

@@ -94,6 +94,20 @@ export const mutants = [
     tests: tests('behaviour/semaphore/semaphore', 'gives back what it has when the time is over'),
   },
   {
+    name: 'a call without its turn keeps leases that the next call could have',
+    file: 'src/semaphore/lease-internals.ts',
+    find: "if (held.some((grant) => !grant.isValid)) wake('over');",
+    replace: '',
+    tests: tests('behaviour/semaphore/faults', 'a lost turn makes the call give its leases back'),
+  },
+  {
+    name: 'a call of a semaphore keeps a lease that was taken from it by force',
+    file: 'src/semaphore/lease-internals.ts',
+    find: '...held.map((grant) =>',
+    replace: '...held.slice(0, 1).map((grant) =>',
+    tests: tests('behaviour/semaphore/faults', 'that takes a lease by force'),
+  },
+  {
     name: 'release() of a semaphore that takes the lease of a job',
     file: 'src/semaphore/leases.ts',
     find: 'this.holds.find((hold) => !hold.isOfJob)',
@@ -548,6 +562,20 @@ export const mutants = [
     tests: tests('behaviour/release-timeout', 'limits a lock of your own too'),
   },
   {
+    name: 'a multi-lock that starts over waits for a lock that it kept',
+    file: 'src/multi-lock/inter-process-multi-lock.ts',
+    find: 'giveBack(holds);\n    return undefined;',
+    replace: 'giveBack(holds.slice(1));\n    return undefined;',
+    tests: tests('behaviour/multi-lock', 'starts over if it loses lock b'),
+  },
+  {
+    name: 'a multi-lock keeps a lock from elsewhere after its lease if its other holds were lost before',
+    file: 'src/multi-lock/multi-hold.ts',
+    find: 'keeps: ours.length < this.holds.length',
+    replace: 'keeps: false',
+    tests: tests('behaviour/multi-lock', 'if its other holds were lost before'),
+  },
+  {
     name: 'the leases of a semaphore have no time limit for their release',
     file: 'src/semaphore/leases.ts',
     find: 'releaseTimeoutMs: options.releaseTimeoutMs',
@@ -616,5 +644,26 @@ export const mutants = [
     find: "if (ofRoot?.is('BAD_VERSION')) return { is: 'late' };",
     replace: "if (ofRoot?.is('BAD_VERSION')) return { is: 'absent' };",
     tests: tests('behaviour/weights/claims', 'an unseen client was quicker'),
+  },
+  {
+    name: 'an acquire creates the parents of its lock again without end, whatever the retry policy says',
+    file: 'src/internals/znode-queue.ts',
+    find: 'await (retries ??= new Retries(this.#host)).pause(deadline, error, ownSteps - 1);',
+    replace: 'await new Retries(this.#host).pause(deadline, error, 0);',
+    tests: tests('behaviour/parents', 'may be removed before each create'),
+  },
+  {
+    name: 'a waiter waits in a session that ended right before',
+    file: 'src/internals/znode/lock-node.ts',
+    find: 'if (this.isGone || this.session.isEnded)',
+    replace: 'if (this.isGone)',
+    tests: tests('behaviour/session-loss', 'makes a waiter that learns its place start over'),
+  },
+  {
+    name: 'a release that no server answers waits for the end of a client that closes',
+    file: 'src/internals/grant.ts',
+    find: 'session.onChange(() => session.isEnded && done())',
+    replace: "session.onChange(() => session.state.at === 'ended' && done())",
+    tests: tests('behaviour/connection/close', 'settles at once a release that no server answers'),
   },
 ];

@@ -403,4 +403,11 @@ export const mutants = [
     replace: 'const life = { ...before, beatAt: now };',
     tests: tests('unit/session-life', 'whose answer was lost'),
   },
+  {
+    name: 'a waiter that moves up lists in a quiet session without a proof',
+    file: 'src/internals/lock-internals.ts',
+    find: "if (reason !== 'recheck' || predecessors?.isAnyGone) freshen(attempt);",
+    replace: "if (reason !== 'recheck') freshen(attempt);",
+    tests: tests('behaviour/connection/attach', 'when its waiter at index 3 moves up'),
+  },
 ];

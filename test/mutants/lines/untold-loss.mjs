@@ -128,4 +128,18 @@ export const mutants = [
     replace: 'releaseAll(this.holds).then(() => lost)',
     tests: tests('behaviour/multi-lock', 'of your own once'),
   },
+  {
+    name: 'acquireMany resolves with a lease that was lost meanwhile',
+    file: 'src/semaphore/lease-internals.ts',
+    find: 'grants.length === quantity && areHeld()',
+    replace: 'grants.length === quantity',
+    tests: tests('behaviour/semaphore/faults', 'a lost lease makes the call start over'),
+  },
+  {
+    name: 'a hold that begins after its loss reports no loss',
+    file: 'src/mutex/hold.ts',
+    find: 'this.keeper.report.acquired(this, deadline, since);\n    this.#judge();',
+    replace: 'this.keeper.report.acquired(this, deadline, since);',
+    tests: tests('behaviour/session-loss', 'that was granted before, and begins afterwards'),
+  },
 ];
