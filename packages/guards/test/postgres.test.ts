@@ -438,7 +438,6 @@ describe('a guard in PostgreSQL', function () {
     const settled = gate();
     let again: Promise<unknown> | undefined;
     const job = async (): Promise<void> => {
-      await forceRelease(locks.client, hold.path, { timeoutMs: 0 });
       again = settled.opened.then(async () => {
         await using next = await new InterProcessMutex(
           locks.client,
@@ -446,6 +445,7 @@ describe('a guard in PostgreSQL', function () {
         ).acquire();
         return await fenced(pool, next, (tx) => tx.query(insert, ['again']));
       });
+      await forceRelease(locks.client, hold.path, { timeoutMs: 0 });
       await again;
     };
     expect(await rejection(fenced(pool, hold, job))).to.include({ code: 'ERR_LOCK_LOST' });
