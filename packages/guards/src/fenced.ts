@@ -15,8 +15,10 @@ export interface Store<Pool, Tx> {
   attempt<T>(pool: Pool, fence: Fence, job: Job<Tx, T>): Promise<T>;
   /** True if the store ended the transaction because of others, and a repetition may succeed. */
   isRetryable(error: unknown): boolean;
-  /** If `error` says that the guard's table is missing: creates it, and resolves with true. */
-  createTable?(pool: Pool, fence: Fence, error: unknown): Promise<boolean>;
+  /** Creates the guard's table if `error` says that it is missing. Undefined for any other error, which is passed on. */
+  createTable?(pool: Pool, fence: Fence, error: unknown): Promise<unknown> | undefined;
+  /** The job is synchronous. */
+  readonly isSync?: true;
 }
 
 /** The work of a transaction. It may run several times: see `retries`. */
@@ -55,7 +57,13 @@ export async function runFenced<Pool, Tx, T>(
   refuseOwnRow(database, fence);
   let last: Running | undefined;
   try {
-    return await attempts(store, pool, fence, (tx) => runJob((last = runningIn(database, fence)), job, tx), retries);
+    return await attempts(
+      store,
+      pool,
+      fence,
+      (tx) => runJob((last = runningIn(database, fence)), job, tx, store.isSync),
+      retries,
+    );
   } finally {
     if (last) last.hasEnded = true;
   }
@@ -75,15 +83,14 @@ async function attempts<Pool, Tx, T>(
     try {
       return await store.attempt(pool, fence, job);
     } catch (error) {
-      if (mayCreate && (await unlessLost(fence.hold, tableMade(store, pool, fence, error)))) mayCreate = false;
-      else if (store.isRetryable(error) && retry < retries) await backOff(fence.hold, retry++);
+      const creation = mayCreate ? store.createTable?.(pool, fence, error) : undefined;
+      if (creation) {
+        mayCreate = false;
+        await unlessLost(fence.hold, creation);
+      } else if (store.isRetryable(error) && retry < retries) await backOff(fence.hold, retry++);
       else throw error;
     }
   }
-}
-
-async function tableMade<Pool, Tx>(store: Store<Pool, Tx>, pool: Pool, fence: Fence, error: unknown): Promise<boolean> {
-  return (await store.createTable?.(pool, fence, error)) ?? false;
 }
 
 /** The jobs that have called the code that runs, the innermost first. */
@@ -106,18 +113,17 @@ function living(running: Running | undefined): Running | undefined {
   return running?.hasEnded ? running.outer : running;
 }
 
-function runJob<Tx, T>(running: Running, job: Job<Tx, T>, tx: Tx): T | PromiseLike<T> {
-  const end = (): void => {
-    running.hasEnded = true;
-  };
+function runJob<Tx, T>(running: Running, job: Job<Tx, T>, tx: Tx, isSync = false): T | PromiseLike<T> {
   let result: T | PromiseLike<T> | undefined;
   try {
     result = jobs.run(running, job, tx);
-    return isPromise(result) ? Promise.resolve(result).finally(end) : result;
   } finally {
     // The code that a synchronous job has started runs after its transaction.
-    if (!isPromise(result)) end();
+    if (isSync || !isPromise(result)) running.hasEnded = true;
   }
+  // The promise of a synchronous job is refused, and not waited for: a lazy one, such as a query, would begin.
+  if (running.hasEnded || !isPromise(result)) return result;
+  return Promise.resolve(result).finally(() => (running.hasEnded = true));
 }
 
 export function isPromise<T>(result: T | PromiseLike<T>): result is PromiseLike<T> {

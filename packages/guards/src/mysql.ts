@@ -45,9 +45,5 @@ const mysql: Store<Pool, PoolConnection> = {
   },
   attempt: (pool, fence, job) => attemptOnce(() => beginMysql(pool, fence), fence, job),
   isRetryable: (error) => codeOf(error) === 'ER_LOCK_WAIT_TIMEOUT' || rollsBack.test(codeOf(error)),
-  createTable: async (pool, { table }, error) => {
-    if (codeOf(error) !== noTable) return false;
-    await pool.query(createTableSql(table));
-    return true;
-  },
+  createTable: (pool, { table }, error) => (codeOf(error) === noTable ? pool.query(createTableSql(table)) : undefined),
 };

@@ -56,13 +56,12 @@ function postgres(options: PostgresOptions | undefined): Store<Pool, PoolClient>
     },
     attempt: (pool, fence, job) => attemptOnce(() => beginPostgres(pool, fence, String(idleTimeoutMs)), fence, job),
     isRetryable: (error) => /^40(001|P01)$/.test(codeOf(error)),
-    createTable: async (pool, { table }, error) => {
-      if (codeOf(error) !== noTable) return false;
-      await pool.query(createTableSql(table)).catch((failure: unknown) => {
+    createTable: (pool, { table }, error) => {
+      if (codeOf(error) !== noTable) return undefined;
+      return pool.query(createTableSql(table)).catch((failure: unknown) => {
         // Another process creates the table at the same time.
-        if (!/^(23505|42P07)$/.test(codeOf(failure))) throw failure;
+        if (!/^(23505|42P07|42710)$/.test(codeOf(failure))) throw failure;
       });
-      return true;
     },
   };
 }

@@ -35,6 +35,7 @@ export function guard(db: SqliteDatabase, hold: FencedHold, options?: GuardOptio
 
 const sqlite: Store<SqliteDatabase, SqliteDatabase> = {
   accepts: ['key', 'table', 'retries'],
+  isSync: true,
   locksRowsOf: (db) => db,
   check(db: { exec?: unknown; prepare?: unknown; all?: unknown } | undefined) {
     if (typeof db?.exec !== 'function' || typeof db.prepare !== 'function' || 'all' in db)

@@ -422,14 +422,16 @@ describe('a guard in MariaDB', function () {
       await other.end();
     });
 
-  it('says that the outcome is unknown if the answer to the commit is lost', async () => {
-    await using hold = await locks.hold();
-    await using relay = await loseAnswerTo('COMMIT', portOf(server));
-    const lossy = mysqlPool(relay.port);
-    const error = await rejection(fenced(lossy, hold, (tx) => tx.query(insert, ['a'])));
-    expect(error).to.include({ code: 'ERR_LOCK_OUTCOME_UNKNOWN' });
-    await lossy.end();
-  });
+  for (const end of ['destroy', 'resetAndDestroy'] as const)
+    it(`says that the outcome is unknown if the answer to the commit is lost: ${end}`, async () => {
+      await using hold = await locks.hold();
+      await using relay = await loseAnswerTo('COMMIT', portOf(server), end);
+      const lossy = mysqlPool(relay.port);
+      const error = await rejection(fenced(lossy, hold, (tx) => tx.query(insert, ['a'])));
+      expect(error).to.include({ code: 'ERR_LOCK_OUTCOME_UNKNOWN' });
+      expect(await written()).to.deep.equal(['a']);
+      await lossy.end();
+    });
 
   describe('in a transaction of your own', () => {
     it('claims the row for a connection, refuses a stale holder, and says how to create a missing table', async () => {

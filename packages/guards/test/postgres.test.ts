@@ -467,6 +467,42 @@ describe('a guard in PostgreSQL', function () {
     await elsewhere.end();
   });
 
+  it('says that the outcome is unknown if the hold is lost during the commit', async () => {
+    const hold = await locks.hold();
+    await pool.query(`
+      CREATE TABLE slow (text text);
+      CREATE FUNCTION sleeps() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1); RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER sleeps AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION sleeps()`);
+    await fenced(pool, hold, () => undefined); // creates the table
+    const committing = rejection(fenced(pool, hold, (tx) => tx.query("INSERT INTO slow VALUES ('a')")));
+    await until('the commit runs', async () => {
+      const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+      return rows.length > 0;
+    });
+    await forceRelease(locks.client, hold.path, { timeoutMs: 0 });
+    expect(await committing).to.include({ code: 'ERR_LOCK_OUTCOME_UNKNOWN' });
+    await until('the commit is done', async () => (await pool.query('SELECT 1 FROM slow')).rows.length === 1);
+  });
+
+  it('commits after a job has undone a statement that could not reach another server', async () => {
+    await using hold = await locks.hold();
+    await fenced(pool, hold, async (tx) => {
+      await tx.query('SAVEPOINT here');
+      await rejection(tx.query("DO $$ BEGIN RAISE EXCEPTION 'no server' USING ERRCODE = '08001'; END $$"));
+      await tx.query('ROLLBACK TO here');
+      await tx.query(insert, ['a']);
+    });
+    expect(await written()).to.deep.equal(['a']);
+  });
+
+  it('creates its table once for many calls at the same time', async () => {
+    await using hold = await locks.hold();
+    for (const table of ['first', 'second', 'third', 'fourth', 'fifth'].map((name) => `at_once_${name}`))
+      await Promise.all(
+        Array.from({ length: 12 }, (_, index) => fenced(pool, hold, () => undefined, { table, key: `${index}` })),
+      );
+  });
+
   it('says that the outcome is unknown if the answer to the commit is lost', async () => {
     await using hold = await locks.hold();
     await using relay = await loseAnswerTo('COMMIT', portOf(server));

@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { skipWithout } from '../../../lab/skip-without.ts';
@@ -108,6 +109,14 @@ for (const library of sqliteLibraries) {
       await patient;
       expect(written()).to.have.lengthOf(1);
       other.close();
+    });
+
+    it('does not begin a lazy query that its job returns, which would be outside of the transaction', async () => {
+      await using hold = await held();
+      const lazy = { then: (resolve: (value: unknown) => void) => resolve(write('late')) };
+      expect(await rejection(fenced(db, hold, () => lazy))).to.be.instanceOf(TypeError);
+      await immediate();
+      expect(written()).to.deep.equal([]);
     });
 
     it('lets what its job has started call again, because the transaction is over by then', async () => {

@@ -32,8 +32,10 @@ export async function beginMysql(pool: Pool, fence: Fence): Promise<Transaction<
     async commit() {
       await connection.query('COMMIT').catch((error: unknown) => {
         // The library has sent nothing, because the pool was ended, for example.
-        if (error instanceof Error && error.message.startsWith("Can't add new command")) job.lose(error);
-        job.refuseEnded();
+        if (error instanceof Error && error.message.startsWith("Can't add new command")) {
+          job.lose(error);
+          job.refuseEnded();
+        }
         throw error;
       });
     },

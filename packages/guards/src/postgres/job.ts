@@ -11,6 +11,8 @@ export class JobClient {
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
   #lost: GuardError | undefined;
+  /** An error that may be the end of the connection. Of another server, such as one of dblink, a savepoint undoes it. */
+  #ending: unknown;
   #failed: ErrorOptions | undefined;
 
   constructor(client: PoolClient) {
@@ -29,10 +31,11 @@ export class JobClient {
 
   /** The error of the server says why: `pg` itself says only that the client is not queryable. */
   lose(error: unknown): void {
-    this.#lost ??= new GuardError('ERR_LOCK_GUARD_FAILED', connectionLost, { cause: error });
+    this.#lost ??= new GuardError('ERR_LOCK_GUARD_FAILED', connectionLost, { cause: this.#ending ?? error });
   }
 
   refuseLost(): void {
+    if (this.#ending !== undefined) this.lose(this.#ending);
     if (this.#lost) throw this.#lost;
   }
 
@@ -44,11 +47,18 @@ export class JobClient {
 
   #remember(sent: unknown): unknown {
     if (!(sent instanceof Promise)) return sent;
-    const answer = sent.catch((error: unknown) => {
-      if (codeOf(error) !== aborted) this.#failed = { cause: error };
-      if (endsConnection.test(codeOf(error))) this.lose(error);
-      throw error;
-    });
+    const answer = sent.then(
+      (result: unknown) => {
+        this.#ending = undefined;
+        return result;
+      },
+      (error: unknown) => {
+        if (this.#ending !== undefined && codeOf(error) === '') this.refuseLost();
+        if (codeOf(error) !== aborted) this.#failed = { cause: error };
+        if (endsConnection.test(codeOf(error))) this.#ending = error;
+        throw error;
+      },
+    );
     this.#last = sent.catch(() => undefined);
     return answer;
   }

@@ -1,8 +1,15 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { listen, onFreshPorts } from '../../../../lab/servers/free-port.ts';
 
-/** Passes on bytes between clients and a server, until a client sends `word`. The answer to that is lost. */
-export async function loseAnswerTo(word: string, target: number): Promise<AsyncDisposable & { readonly port: number }> {
+/**
+ * Passes on bytes between clients and a server, until a client sends `word`. The answer to that is lost, and the
+ * connection ends in this way.
+ */
+export async function loseAnswerTo(
+  word: string,
+  target: number,
+  end: 'destroy' | 'resetAndDestroy' = 'destroy',
+): Promise<AsyncDisposable & { readonly port: number }> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
@@ -16,7 +23,7 @@ export async function loseAnswerTo(word: string, target: number): Promise<AsyncD
       if (!bytes.includes(word)) return;
       upstream.removeAllListeners('data');
       upstream.once('data', () => {
-        client.destroy();
+        client[end]();
         upstream.destroy();
       });
     });
