@@ -7,6 +7,7 @@ import { startRelay } from '../../../lab/proxy/relay.ts';
 import { connectObserver } from '../../../lab/wire/observer.ts';
 import { nameOfServers as name, Resolver } from '../../../lab/resolver.ts';
 import { testPath } from '../../../lab/test-path.ts';
+import { virtualMachine } from '../../../lab/world.ts';
 import { aborted, rejection, until } from '../../../lab/until.ts';
 import { startProxy, type Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer } from '../../../lab/servers/zookeeper-server.ts';
@@ -44,7 +45,10 @@ describe('an address', () => {
       await using served = await startRelay('127.0.0.1', port, lab.server.port);
       await using client = await LockClient.connect(`${name}:${port}`, { sessionTimeoutMs: 24_000 });
       await acquires(client);
-      expect([silent.connections, served.connections]).to.deep.equal([1, 1]);
+      expect(served.connections).to.equal(1);
+      // A machine that is slow at TLS takes longer than the start that one address has before the next.
+      if (virtualMachine) expect(silent.connections).to.equal(1);
+      else expect(silent.connections).to.be.within(1, 2);
     });
   });
 
