@@ -39,6 +39,8 @@ export const endedByJob =
 /** The messages for a job that goes on after its transaction of MySQL has ended. */
 export const rolledBack =
   'The server has rolled the transaction back, because one of its statements had failed. Let the job throw that error';
+export const runsOn =
+  'The library gave up a statement that runs on, and may still end the transaction. Let the job throw that error';
 export const destroyedByJob =
   'The server rolls the transaction back, because the job has destroyed the connection. Let the job throw an error instead';
 

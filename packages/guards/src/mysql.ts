@@ -4,7 +4,6 @@ import type { Pool, PoolConnection } from 'mysql2/promise';
 import { fenceOf, type FencedHold, type FencedOptions, type GuardOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store } from './fenced.js';
 import { claim, createTableSql, mysqlExecutorOf, noTable } from './mysql/claim.js';
-import { rollsBack } from './mysql/job.js';
 import { beginMysql } from './mysql/transaction.js';
 import { codeOf, noTransaction, tableError, type Connection, type Execute } from './sql.js';
 
@@ -44,6 +43,6 @@ const mysql: Store<Pool, PoolConnection> = {
       );
   },
   attempt: (pool, fence, job) => attemptOnce(() => beginMysql(pool, fence), fence, job),
-  isRetryable: (error) => codeOf(error) === 'ER_LOCK_WAIT_TIMEOUT' || rollsBack.test(codeOf(error)),
+  isRetryable: (error) => /^ER_(LOCK_WAIT_TIMEOUT|LOCK_DEADLOCK|CHECKREAD)$/.test(codeOf(error)),
   createTable: (pool, { table }, error) => (codeOf(error) === noTable ? pool.query(createTableSql(table)) : undefined),
 };

@@ -384,6 +384,19 @@ describe('a guard in MariaDB', function () {
     expect(await written()).to.deep.equal([]);
   });
 
+  it('stores nothing of a job that goes on after a statement that the library gave up', async () => {
+    await using hold = await locks.hold();
+    const error = await rejection(
+      fenced(pool, hold, async (tx) => {
+        await rejection(tx.query({ sql: 'SELECT SLEEP(1)', timeout: 100 }));
+        await rejection(tx.query(insert, ['late']));
+      }),
+    );
+    expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+    expect(error.cause).to.include({ code: 'PROTOCOL_SEQUENCE_TIMEOUT' });
+    expect(await written()).to.deep.equal([]);
+  });
+
   it('leaves no listener on a connection of the pool', async () => {
     await using hold = await locks.hold();
     const one = mysqlPool(portOf(server), { connectionLimit: 1 });

@@ -1,5 +1,13 @@
 import type { PoolConnection } from 'mysql2/promise';
-import { afterTheEnd, connectionLost, destroyedByJob, GuardError, refusal, rolledBack } from '../guard-error.js';
+import {
+  afterTheEnd,
+  connectionLost,
+  destroyedByJob,
+  GuardError,
+  refusal,
+  rolledBack,
+  runsOn,
+} from '../guard-error.js';
 import { codeOf } from '../sql.js';
 
 /**
@@ -17,7 +25,7 @@ export class JobConnection {
   constructor(connection: PoolConnection) {
     const refuse = (call: string): Error => refusal(call, this.#failed);
     // A transaction that the job wanted to undo must not be committed, even if the job ignores the error.
-    const endings = Object.fromEntries(
+    const calls = Object.fromEntries(
       ['beginTransaction', 'rollback', 'changeUser', 'reset'].map((call) => [
         call,
         () => Promise.reject((this.#end ??= refuse(call))),
@@ -53,7 +61,7 @@ export class JobConnection {
           return Object.assign(Object.create(statement) as typeof statement, { execute });
         }),
         ping: this.#sends(() => connection.ping()),
-        ...endings,
+        ...calls,
         commit: () => Promise.reject(refuse('commit')),
         end: () => Promise.reject(refuse('end')), // mysql2 releases a connection of a pool at its end, too
         release: () => {
@@ -95,8 +103,8 @@ export class JobConnection {
         return send(...args).catch((error: unknown) => {
           this.#failed = { cause: error };
           this.lose(error);
-          if (rollsBack.test(codeOf(error)))
-            this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', rolledBack, this.#failed);
+          const why = endings[codeOf(error)];
+          if (why) this.#end ??= new GuardError('ERR_LOCK_GUARD_FAILED', why, this.#failed);
           throw error;
         });
       });
@@ -106,5 +114,11 @@ export class JobConnection {
   }
 }
 
-/** A deadlock and, in MariaDB, a row that another transaction has changed since the first read. */
-export const rollsBack = /^ER_(LOCK_DEADLOCK|CHECKREAD)$/;
+/** The errors after which a statement may be committed at once. */
+const endings: Partial<Record<string, string>> = {
+  ER_LOCK_DEADLOCK: rolledBack,
+  // In MariaDB, a row that another transaction has changed since the first read.
+  ER_CHECKREAD: rolledBack,
+  ER_LOCK_TABLE_FULL: rolledBack,
+  PROTOCOL_SEQUENCE_TIMEOUT: runsOn,
+};

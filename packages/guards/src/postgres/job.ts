@@ -80,7 +80,7 @@ function isQuery(given: unknown): boolean {
 }
 
 /** The classes of SQLSTATE of a connection that is lost, and of a server that ends it. */
-const endsConnection = /^(?:08|57P|25P03)/;
+const endsConnection = /^(?:08|57P|25P0[34])/;
 
 /** The SQLSTATE of each statement after the one that failed. */
 export const aborted = '25P02';
