@@ -8,7 +8,7 @@ import { changelogOf, isAfter, manifestWith, withVersion } from './release/versi
 
 const isDryRun = process.argv.includes('--dry-run');
 const changelogFile = join(root, 'CHANGELOG.md');
-const sourceOfVersion = join(root, 'src/support/package-copy.ts');
+const sourceOfVersion = join(root, 'src/client/package-copy.ts');
 
 try {
   bootstrap();

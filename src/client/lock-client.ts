@@ -1,5 +1,5 @@
 import { throwIfAborted } from '../support/abort-signal.js';
-import { markCopy, refuseOtherCopy } from '../support/package-copy.js';
+import { markCopy, refuseOtherCopy } from './package-copy.js';
 import { Emitter } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
 import { expected, expectDuration, expectOptions } from '../support/validate.js';

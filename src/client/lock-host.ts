@@ -2,7 +2,7 @@ import type { Chance } from '../support/chance.js';
 import type { Clock } from '../support/clock.js';
 import { Companions } from '../support/companions.js';
 import type { Caller, Deadline } from '../support/deadline.js';
-import { markCopy } from '../support/package-copy.js';
+import { markCopy } from './package-copy.js';
 import { Parents } from '../zookeeper/session/parents.js';
 import { ClientClosedError } from './report/client-errors.js';
 import type { CheckedClientOptions } from './options/client-options.js';

@@ -1,6 +1,6 @@
 import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import { systemClock, type Clock } from '../support/clock.js';
-import { refuseOtherCopy } from '../support/package-copy.js';
+import { refuseOtherCopy } from '../client/package-copy.js';
 import { showByJson } from '../support/shown.js';
 import { LockHost } from '../client/lock-host.js';
 import { expected, expectFunction, expectMethod } from '../support/validate.js';

@@ -1,4 +1,4 @@
-import { libraryPlace } from './call-site.js';
+import { libraryPlace } from '../support/call-site.js';
 
 /**
  * One process may load this package twice: two versions, a bundle beside `node_modules`, a hot reload. Each copy has its
