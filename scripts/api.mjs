@@ -29,8 +29,12 @@ function declare() {
   const options = ['--emitDeclarationOnly', '--incremental', '--outDir', declarations];
   const file = ['--tsBuildInfoFile', `${declarations}/.tsbuildinfo`];
   const tsc = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', ...options, ...file];
-  const { status } = spawnSync(process.execPath, tsc, { cwd: root, stdio: 'inherit' });
-  if (status !== 0) throw new Error('The declarations cannot be made');
+  const isMade = (stdio) => spawnSync(process.execPath, tsc, { cwd: root, stdio }).status === 0;
+  // After a change of imports, the compiler may find in its kept state a symbol of Node's types that is no longer there.
+  if (!isMade('ignore')) {
+    rmSync(join(root, declarations), { recursive: true, force: true });
+    if (!isMade('inherit')) throw new Error('The declarations cannot be made');
+  }
   // A type that another package imports from the lock belongs to the lock's report: the lock is installed beside it here.
   const installed = join(root, declarations, 'node_modules/zookeeper-fair-lock');
   rmSync(installed, { recursive: true, force: true });
