@@ -37,10 +37,15 @@ export class ConnectionFailures {
     if (!wasGranted && !grantedOther) traits.gaveNoSession(link.server);
   }
 
-  /** The connection has ended. A server that ends each connection on which it gets an operation gets it no more. */
-  ofConnection({ link, unanswered, unknown }: Pipeline, ended: Error | undefined): void {
+  /**
+   * The connection has ended. A server that ends each connection on which it gets an operation gets it no more. It does
+   * so as soon as it reads the operation. So the end of a silent connection is an outage.
+   */
+  ofConnection({ link, unanswered, unansweredSince, unknown }: Pipeline, ended: Error | undefined): void {
     const { session, dialler, traits, warn } = this.#facts;
-    const lack = link.wasDropped && !unknown ? undefined : traits.endedAt(unanswered, link.server, unknown);
+    const silentMs = this.#options.clock.now() - (unansweredSince ?? Infinity);
+    const isOutage = link.wasDropped || silentMs > session.timeoutMs / silencesPerTimeout;
+    const lack = isOutage && !unknown ? undefined : traits.endedAt(unanswered, link.server, unknown);
     const consequence = lack && consequences[lack.why.operation];
     const fatal = unknown ?? (consequence === undefined ? lack?.why : undefined);
     this.of(link.server, fatal ?? ended ?? new Error(`${link.server} closed the connection`), unknown && link.address);
@@ -107,6 +112,9 @@ const consequences: Partial<Record<string, string>> = {
   setWatches: 'Watches are planted one by one instead',
   removeWatches: 'Watches are not removed any more before their znodes are',
 };
+
+/** A silence of this part of the session timeout is longer than the longest round trip that docs/timeouts.md allows. */
+const silencesPerTimeout = 12;
 
 /** A server that closes a connection before it has read the request ends it with one of these, or with none. */
 function isClosing(error: NodeJS.ErrnoException): boolean {

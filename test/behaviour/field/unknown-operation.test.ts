@@ -206,6 +206,20 @@ describe('FIELD A4: at a server that closes the connection at', function () {
     await hold.release();
   });
 
+  it('create2, each time after a silence, the acquire is granted: it has not closed the connection at the request', async () => {
+    await lab.theirs.withLock(() => undefined);
+    let ends = 0;
+    lab.proxy.on((frame) => {
+      if (!sent('create2')(frame) || (ends += 1) > 4) return undefined;
+      setTimeout(() => lab.proxy.cut(), sessionTimeoutMs / 8);
+      return 'hold';
+    });
+    const hold = await lab.mutex.acquire(limit);
+    expect(ends).to.equal(5);
+    expect(warningsAbout('create2')).to.deep.equal([]);
+    await hold.release();
+  });
+
   it('an operation that it answers otherwise, one lost connection is an ordinary outage', async () => {
     await createParents(lab.client, lab.path);
     const heal = lab.proxy.on((frame) => (sent('create2')(frame) ? (heal(), 'cut') : undefined));

@@ -45,6 +45,13 @@ export const mutants = [
     tests: tests('behaviour/field/unknown-operation', 'createContainer an acquire creates persistent parents'),
   },
   {
+    name: 'an operation is blamed for the end of a connection that was silent before',
+    file: 'src/zookeeper/connection/connection-failures.ts',
+    find: 'link.wasDropped || silentMs > session.timeoutMs / silencesPerTimeout',
+    replace: 'link.wasDropped || silentMs > silencesPerTimeout * session.timeoutMs',
+    tests: tests('behaviour/field/unknown-operation', 'each time after a silence'),
+  },
+  {
     name: 'an operation that ends each connection is sent without end',
     file: 'src/zookeeper/connection/pipeline.ts',
     find: 'return lack && new ZooKeeperError(',
