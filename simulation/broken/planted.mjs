@@ -259,6 +259,16 @@ export const builds = [
     ],
   },
   {
+    name: 'refusal: a request is blamed for the end of a silent connection',
+    edits: [
+      edit(
+        'src/zookeeper/connection/connection-failures.ts',
+        'link.wasDropped || silentMs > session.timeoutMs / silencesPerTimeout',
+        'link.wasDropped || silentMs > session.timeoutMs * silencesPerTimeout',
+      ),
+    ],
+  },
+  {
     name: 'refusal: a claim whose znode is gone fails the call',
     edits: [
       edit(

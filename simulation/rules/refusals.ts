@@ -3,7 +3,6 @@ import type { Bench } from './bench.ts';
 
 /**
  * An acquire is refused for a reason only: its time is over, its client closes, or a function around it has lost the lock.
- * A server that ends three connections in a row at the same request looks as if it did not know the request.
  */
 export class Refusals {
   readonly #bench: Pick<Bench, 'tell'>;
@@ -33,7 +32,7 @@ function whyNot({ call, library }: Owner, error: Refusal, tookMs: number): strin
     case 'ERR_LOCK_LOST':
       return holdsNothing.has(how) ? 'was refused because of a loss, and has held nothing' : undefined;
     case 'ERR_LOCK_REQUEST_FAILED':
-      return error.cause?.code === 'UNIMPLEMENTED' ? undefined : `failed: ${error.message}`;
+      return `failed: ${error.message}`;
     default:
       return undefined;
   }
@@ -42,7 +41,6 @@ function whyNot({ call, library }: Owner, error: Refusal, tookMs: number): strin
 interface Refusal {
   readonly code?: unknown;
   readonly message?: string;
-  readonly cause?: { readonly code?: unknown };
 }
 
 /** The calls whose owner holds nothing before them. */
