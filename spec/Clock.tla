@@ -1,15 +1,12 @@
 -------------------------------- MODULE Clock --------------------------------
-(* The session clock: until when may a client believe that its session lives?           *)
-(*                                                                                       *)
-(* The leader alone expires sessions. The client talks to a follower. The follower tells *)
-(* the leader which sessions it heard from only when it answers a ping of the leader. A  *)
-(* leader that is deposed does not know it, and answers a sync, but commits no write.    *)
-(* The rules are those of src/zookeeper/session/session-clock.ts, under the same names.  *)
-(* A wrong variant (Rule # "real") trusts a little more in one place. The checker finds  *)
-(* a history in which each wrong variant outlives the session.                           *)
-(*                                                                                       *)
-(* Messages may be late without a limit, but stay in order on each link. A message that  *)
-(* is lost is one that is never read: the client gives the connection up and dials anew. *)
+(* The session clock: until when may a client believe that its session lives?             *)
+(*                                                                                         *)
+(* The leader alone expires sessions. The client talks to a follower. The follower tells   *)
+(* the leader which sessions it heard from only when it answers a ping of the leader. A    *)
+(* leader that is deposed does not know it, and answers a sync, but commits no write.      *)
+(* Messages may be late without a limit, but stay in order on each link. A message that is *)
+(* lost is one that is never read: the client gives the connection up and dials anew.      *)
+(* The rules are those of src/zookeeper/session/session-clock.ts, under the same names.    *)
 EXTENDS Integers, Sequences
 
 CONSTANTS
@@ -20,7 +17,7 @@ CONSTANTS
   Kinds,    \* the kinds of requests that the client sends
   Window,   \* the most requests in flight
   MostUp,   \* the most messages on the way to the leader
-  Rule      \* "real", or the name of a wrong variant
+  Rule      \* "real", or a wrong variant: it trusts a little more, and outlives the session
 
 VARIABLES
   now,      \* the time. All clocks show it; Skew stands for their difference
@@ -34,20 +31,18 @@ VARIABLES
   isOpen,   \* the client has read the ConnectResponse
   requests, \* requests without an answer, the oldest first; `at` is the place of each
   proof     \* the facts that the client knows
-
-vars == <<now, touched, expired, inForce, pinged, heard, up, down, dialled, isOpen,
-          requests, proof>>
+leader == <<touched, expired, inForce, pinged>>
+client == <<dialled, isOpen, requests, proof>>
+vars == <<now, leader, heard, up, down, client>>
 
 Never == -99
 None == [sent |-> Never, at |-> Never]
-Max(a, b) == IF a > b THEN a ELSE b
 Unproven == [proven |-> Never, connect |-> Never, written |-> {}, relayed |-> None]
-
-------------------------------------------------------------------------------
-(* What the client learns. All of this is one client's arithmetic.            *)
-
+Max(a, b) == IF a > b THEN a ELSE b
+Newest(writes) == IF writes = {} THEN None ELSE CHOOSE r \in writes : \A q \in writes : q.at <= r.at
+Touches == inForce /\ ~expired
+(*********** What the client learns: the arithmetic of one client ***********)
 Believing(p, time) == [p EXCEPT !.proven = Max(@, time)]
-
 \* A connection was lost or given up. Proofs never span connections.
 Disconnected(p) == [p EXCEPT !.connect = Never, !.written = {}, !.relayed = None]
 
@@ -57,157 +52,121 @@ Granted(p) ==
       next == [Disconnected(p) EXCEPT !.connect = sent]
   IN IF Rule = "the connection counts at once" THEN Believing(next, sent) ELSE next
 
-\* V: a request through the leader that was sent after the answer to W. Here one unit of time
-\* is so long that much happens in it in any order, so "after" means a later unit. The code
-\* reads a clock whose unit is shorter than the way to a server and back. So a V with the same
-\* reading still arrives behind the commit of W, and the code takes it.
+\* V: a request through the leader that was sent after the answer to W. Much happens in one unit
+\* of time here, in any order, so "after" means a later unit. The code has shorter units (ClockTrace).
 Verified(p, kind, sent) ==
   LET isThroughLeader == kind # "read" \/ Rule = "V may be a read"
       isBehind == sent > p.relayed.at \/ Rule = "V may be sent before the answer to W"
   IN IF p.relayed # None /\ isThroughLeader /\ isBehind
      THEN [Believing(p, p.relayed.sent) EXCEPT !.relayed = None] ELSE p
 
-\* The writes that a write W, sent at this time, carries past a ping of the leader.
-Late(p, sent) ==
-  LET pause == IF Rule = "W without a pause" THEN 0 ELSE Relay
-  IN {r \in p.written : sent >= r.at + pause}
-Newest(writes) == IF writes = {} THEN None ELSE CHOOSE r \in writes : \A q \in writes : q.at <= r.at
-
 \* The connection counts with its first write.
 Confirmed(p, kind) ==
-  LET counts == kind = "write"
-                \/ (kind = "sync" /\ Rule = "a sync confirms the connection")
-                \/ (kind = "read" /\ Rule = "a read confirms the connection")
-  IN IF counts THEN [Believing(p, p.connect) EXCEPT !.connect = Never] ELSE p
+  IF \/ kind = "write"
+     \/ kind = "sync" /\ Rule = "a sync confirms the connection"
+     \/ kind = "read" /\ Rule = "a read confirms the connection"
+  THEN [Believing(p, p.connect) EXCEPT !.connect = Never] ELSE p
 
 \* The answer as W for an older write, and as a write r that later ones may carry.
 Written(p, kind, sent) ==
   LET r == [sent |-> IF Rule = "r counts from its answer" THEN now ELSE sent,
             at |-> IF Rule = "the pause counts from the sent time of r" THEN sent ELSE now]
-      late == Late(p, sent)
+      \* Those that a write W, sent at this time, carries past a ping of the leader.
+      late == {q \in p.written : sent >= q.at + (IF Rule = "W without a pause" THEN 0 ELSE Relay)}
       best == IF Rule = "no W" THEN r ELSE Newest(late)
       isW == kind = "write" \/ (kind = "sync" /\ Rule = "W may be a sync")
       relays == isW /\ best # None /\ p.relayed = None
       kept == IF relays THEN p.written \ late ELSE p.written
       \* Of many writes, one is kept for each such part of the pause.
       isDense == kept # {} /\ r.at < Newest(kept).at + (Relay + 15) \div 16
-      next == [p EXCEPT
-        !.relayed = IF relays THEN [sent |-> best.sent, at |-> now] ELSE @,
-        !.written = IF kind = "write" /\ ~isDense THEN kept \cup {r} ELSE kept]
-  IN IF relays /\ Rule = "no V"
-     THEN [Believing(next, best.sent) EXCEPT !.relayed = None] ELSE next
+      next == [p EXCEPT !.written = IF kind = "write" /\ ~isDense THEN kept \cup {r} ELSE kept]
+  IN CASE ~relays -> next
+       [] Rule = "no V" -> Believing(next, best.sent)
+       [] OTHER -> [next EXCEPT !.relayed = [sent |-> best.sent, at |-> now]]
 
 Answered(p, kind, sent) ==
   LET next == Written(Confirmed(Verified(p, kind, sent), kind), kind, sent)
   IN CASE Rule = "newest answer" -> Believing(next, now)
-       [] Rule = "newest request with an answer" -> Believing(next, sent)
-       [] Rule = "a sync is a proof" /\ kind = "sync" -> Believing(next, sent)
-       [] Rule = "a write is a proof" /\ kind = "write" -> Believing(next, sent)
+       [] \/ Rule = "newest request with an answer"
+          \/ Rule = "a sync is a proof" /\ kind = "sync"
+          \/ Rule = "a write is a proof" /\ kind = "write" -> Believing(next, sent)
        [] OTHER -> next
 
 \* A proof that is older than this is worth nothing.
 Horizon == Timeout - (IF Rule = "no margin" THEN 0 ELSE Margin)
 Deadline == proof.proven + Horizon
-
-------------------------------------------------------------------------------
-(* The client and its connection                                               *)
-
+(********************** The client and its connection ***********************)
 Send(kind) ==
   /\ isOpen /\ Len(requests) < Window
   /\ requests' = Append(requests, [kind |-> kind, sent |-> now, at |-> "way"])
-  /\ UNCHANGED <<now, touched, expired, inForce, pinged, heard, up, down, dialled, isOpen, proof>>
+  /\ UNCHANGED <<now, leader, heard, up, down, dialled, isOpen, proof>>
 
 Hear ==
-  /\ requests # <<>> /\ Head(requests).at = "done"
+  /\ requests # <<>> /\ Head(requests).at = "done" /\ requests' = Tail(requests)
   /\ proof' = Answered(proof, Head(requests).kind, Head(requests).sent)
-  /\ requests' = Tail(requests)
-  /\ UNCHANGED <<now, touched, expired, inForce, pinged, heard, up, down, dialled, isOpen>>
+  /\ UNCHANGED <<now, leader, heard, up, down, dialled, isOpen>>
 
 \* A new connection, after a loss or as an attach. Its server may follow a deposed leader.
 Dial ==
-  /\ inForce' \in BOOLEAN
-  /\ dialled' = now /\ isOpen' = FALSE /\ pinged' = now /\ heard' = FALSE
-  /\ up' = <<"validate">> /\ down' = <<>> /\ requests' = <<>>
-  /\ proof' = Disconnected(proof)
+  /\ inForce' \in BOOLEAN /\ pinged' = now /\ heard' = FALSE
+  /\ up' = <<"session">> /\ down' = <<>>
+  /\ dialled' = now /\ isOpen' = FALSE /\ requests' = <<>> /\ proof' = Disconnected(proof)
   /\ UNCHANGED <<now, touched, expired>>
-
-------------------------------------------------------------------------------
-(* The follower                                                                 *)
-
+(******************************* The follower *******************************)
 First(at, kinds) == {i \in DOMAIN requests : requests[i].at = at /\ requests[i].kind \in kinds
                        /\ \A j \in 1..(i - 1) : requests[j].at # at \/ requests[j].kind \notin kinds}
 
 \* A read is answered at once. All other requests go through the leader.
 Arrive ==
   \E i \in First("way", Kinds) : LET kind == requests[i].kind IN
-    /\ heard' = TRUE
-    /\ kind = "read" \/ Len(up) < MostUp
+    /\ heard' = TRUE /\ (kind = "read" \/ Len(up) < MostUp)
     /\ requests' = [requests EXCEPT ![i].at = IF kind = "read" THEN "done" ELSE "server"]
     /\ up' = IF kind = "read" THEN up ELSE Append(up, kind)
-    /\ UNCHANGED <<now, touched, expired, inForce, pinged, down, dialled, isOpen, proof>>
+    /\ UNCHANGED <<now, leader, down, dialled, isOpen, proof>>
 
 FollowerReads ==
   /\ down # <<>> /\ down' = Tail(down)
-  /\ CASE Head(down) = "ping" ->
-            /\ Len(up) < MostUp
-            /\ up' = Append(up, IF heard THEN "pong with the session" ELSE "pong")
-            /\ heard' = FALSE /\ UNCHANGED <<isOpen, requests, proof>>
-       [] Head(down) = "valid" ->
-            /\ isOpen' = TRUE /\ proof' = Granted(proof) /\ UNCHANGED <<up, heard, requests>>
-       [] OTHER ->
-            /\ requests' = [i \in DOMAIN requests |->
-                 IF i \in First("server", {Head(down)}) THEN [requests[i] EXCEPT !.at = "done"]
-                 ELSE requests[i]]
-            /\ UNCHANGED <<up, heard, isOpen, proof>>
-  /\ UNCHANGED <<now, touched, expired, inForce, pinged, dialled>>
-
-------------------------------------------------------------------------------
-(* The leader of the client's server                                            *)
-
-Touches == inForce /\ ~expired
-
-\* The assumption of the clock: a leader that still commits pings often enough.
-MayCommit == now - pinged < Relay
-
+  /\ LET message == Head(down) IN
+     /\ IF message # "ping" THEN UNCHANGED <<up, heard>> ELSE
+          /\ Len(up) < MostUp
+          /\ up' = Append(up, IF heard THEN "pong with the session" ELSE "pong") /\ heard' = FALSE
+     /\ isOpen' = (isOpen \/ message = "session")
+     /\ proof' = IF message = "session" THEN Granted(proof) ELSE proof
+     /\ requests' = [i \in DOMAIN requests |->
+          IF i \in First("server", {message}) THEN [requests[i] EXCEPT !.at = "done"] ELSE requests[i]]
+  /\ UNCHANGED <<now, leader, dialled>>
+(******************** The leader of the client's server *********************)
+\* A deposed leader answers a sync alone (ZOOKEEPER-1675), and no write but those that a quorum
+\* acknowledged before. The assumption of the clock: a leader that still commits pings often enough.
 LeaderReads ==
   /\ up # <<>> /\ up' = Tail(up)
   /\ LET message == Head(up)
-         answers == CASE message = "validate" -> ~inForce \/ ~expired
-                      \* A deposed leader answers a sync alone (ZOOKEEPER-1675).
-                      [] message = "sync" -> ~inForce \/ ~expired
+         answer == IF message = "acknowledged write" THEN "write" ELSE message
+         answers == CASE message \in {"session", "sync"} -> ~inForce \/ ~expired
                       [] message = "write" -> Touches
-                      \* Acknowledged by a quorum before the leader was deposed.
-                      [] message = "acknowledged write" -> TRUE
-                      [] OTHER -> FALSE
-         answer == CASE message = "validate" -> "valid" [] message = "sync" -> "sync" [] OTHER -> "write"
-     IN /\ (answers /\ answer = "write") => MayCommit
+                      [] OTHER -> message = "acknowledged write"
+     IN /\ (answers /\ answer = "write") => now - pinged < Relay
         /\ down' = IF answers THEN Append(down, answer) ELSE down
-        /\ touched' = IF Touches /\ message \in {"validate", "pong with the session"} THEN now ELSE touched
-  /\ UNCHANGED <<now, expired, inForce, pinged, heard, dialled, isOpen, requests, proof>>
+        /\ touched' = IF Touches /\ message \in {"session", "pong with the session"} THEN now ELSE touched
+  /\ UNCHANGED <<now, expired, inForce, pinged, heard, client>>
 
 Ping ==
   /\ pinged < now /\ pinged' = now
-  /\ Len(SelectSeq(down, LAMBDA m : m = "ping")) < 2
-  /\ down' = Append(down, "ping")
-  /\ UNCHANGED <<now, touched, expired, inForce, heard, up, dialled, isOpen, requests, proof>>
+  /\ Len(SelectSeq(down, LAMBDA m : m = "ping")) < 2 /\ down' = Append(down, "ping")
+  /\ UNCHANGED <<now, touched, expired, inForce, heard, up, client>>
 
 \* Another leader takes over, and gives every session a whole timeout.
 Depose ==
-  /\ inForce /\ ~expired
-  /\ inForce' = FALSE /\ touched' = now
+  /\ Touches /\ inForce' = FALSE /\ touched' = now
   /\ up' = [i \in DOMAIN up |-> IF up[i] = "write" THEN "acknowledged write" ELSE up[i]]
-  /\ UNCHANGED <<now, expired, pinged, heard, down, dialled, isOpen, requests, proof>>
+  /\ UNCHANGED <<now, expired, pinged, heard, down, client>>
 
 Expire ==
-  /\ ~expired /\ now - touched >= Timeout - Skew
-  /\ expired' = TRUE
-  /\ UNCHANGED <<now, touched, inForce, pinged, heard, up, down, dialled, isOpen, requests, proof>>
+  /\ ~expired /\ now - touched >= Timeout - Skew /\ expired' = TRUE
+  /\ UNCHANGED <<now, touched, inForce, pinged, heard, up, down, client>>
 
-Tick ==
-  /\ now' = now + 1
-  /\ UNCHANGED <<touched, expired, inForce, pinged, heard, up, down, dialled, isOpen, requests, proof>>
+Tick == now' = now + 1 /\ UNCHANGED <<leader, heard, up, down, client>>
 
-------------------------------------------------------------------------------
 Init ==
   /\ now = 0 /\ touched = 0 /\ expired = FALSE /\ inForce = TRUE /\ pinged = 0 /\ heard = FALSE
   /\ up = <<>> /\ down = <<>> /\ dialled = 0 /\ isOpen = TRUE /\ requests = <<>>
@@ -216,7 +175,6 @@ Init ==
 Next ==
   \/ \E kind \in Kinds : Send(kind)
   \/ Hear \/ Dial \/ Arrive \/ FollowerReads \/ LeaderReads \/ Ping \/ Depose \/ Expire \/ Tick
-
 Spec == Init /\ [][Next]_vars
 
 \* I1, I8: while the client believes in its session, the leader has not expired it.

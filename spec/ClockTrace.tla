@@ -1,8 +1,9 @@
 ------------------------------ MODULE ClockTrace ------------------------------
 (* What the session clocks of a simulated run have learned, step by step: each step must    *)
-(* be the one that module Clock gives. Time is in halves of a microsecond. A request that   *)
-(* is sent at the reading of an answer is sent behind that answer, half a microsecond later *)
-(* (Clock.tla, Verified).                                                                   *)
+(* be the one that module Clock gives. Time is in halves of a microsecond. The clock of the *)
+(* code has whole ones, which are shorter than the way to a server and back. So a request   *)
+(* that is sent at the reading of an answer arrives behind the commit of what was answered: *)
+(* it is sent half a microsecond later (Clock.tla, Verified).                               *)
 EXTENDS Clock, FiniteSets, ClockData
 
 \* ClockData has Traces: for each session [is, kind, sent, at, timeout, and the facts afterwards].

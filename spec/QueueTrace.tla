@@ -7,13 +7,13 @@ EXTENDS Queue, QueueData
 VARIABLE at  \* the number of states of the run that were matched so far
 
 Holds == {w \in Waiters : waiter[w].at = "held"}
-Shown == [owners |-> [n \in DOMAIN made |-> Home[made[n].who]], live |-> live,
+Shown == [owners |-> [n \in DOMAIN made |-> Home[made[n].who]], live |-> Live,
           held |-> {waiter[w].node : w \in Holds},
           done |-> Cardinality({w \in Waiters : waiter[w].at = "done"})]
 
 TraceInit == Init /\ at = 1
 \* A third party deletes only where the run has one.
-TraceNext == Next /\ (live' # live /\ faults' # faults => Intrudes)
+TraceNext == Next /\ (Live' # Live /\ faults' # faults => Intrudes)
   /\ IF Shown' = Shown THEN at' = at
      ELSE at < Len(Trace) /\ at' = at + 1 /\ Shown' = Trace[at + 1]
 TraceSpec == TraceInit /\ [][TraceNext]_<<vars, at>>
