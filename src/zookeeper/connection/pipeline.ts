@@ -1,17 +1,15 @@
 import { inNoContext } from '../../support/no-context.js';
 import type { CancelTimer, Clock } from '../../support/clock.js';
-import { withoutStack } from '../wire/without-stack.js';
+import { Call, connectionLost, errorOf, readReplyHeader, replyBodyAt, type ReplyHeader } from '../wire/replies.js';
 import { FlowWindow } from './flow-window.js';
 import { refuseCutOff, TooLongError } from '../wire/frames.js';
 import { ping, type Operation, type WatchEventType } from '../wire/operations.js';
-import { Call, connectionLost, readReplyHeader, replyBodyAt, type ReplyHeader } from '../wire/replies.js';
 import { RequestLanes } from './request-lanes.js';
-import { requiredError, SaslRefusal } from '../wire/sasl-handshake.js';
+import { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
 import type { SentRequest, ServerTraits } from './server-traits.js';
-import { marshallingError, unimplemented, UnknownRequestError } from '../wire/unknown-request-error.js';
+import { errorNumbers, UnknownRequestError } from '../wire/zookeeper-error.js';
 import { noChroot, Reader, Writer } from '../wire/wire.js';
-import { ZooKeeperError } from '../wire/zookeeper-error.js';
 import { reached } from '../../support/reached.js';
 
 /**
@@ -139,11 +137,12 @@ export class Pipeline implements LinkUser {
     const header = readReplyHeader(frame);
     switch (header.xid) {
       case pingXid:
-        if (header.error === requiredError) this.#listener.refused(new SaslRefusal('required'));
+        if (header.error === errorNumbers.SESSION_CLOSED_REQUIRE_SASL_AUTH)
+          this.#listener.refused(new SaslRefusal('required'));
         else this.#pinged();
         return;
       case authXid:
-        if (header.error === authFailedError) this.#listener.refused(new SaslRefusal('credentials'));
+        if (header.error === errorNumbers.AUTH_FAILED) this.#listener.refused(new SaslRefusal('credentials'));
         return;
       case watchXid:
         this.#watchFired(new Reader(frame, replyBodyAt, this.#chroot));
@@ -192,9 +191,9 @@ export class Pipeline implements LinkUser {
   }
 
   /** The error of a request that would end this connection. Before it was written, its length is not known. */
-  #whyNotToSend({ operation: { name, path }, bytes }: Call): ZooKeeperError | undefined {
-    const lack = this.#options.traits.whyNotToSend(name, bytes, this.link.server);
-    return lack && new ZooKeeperError(lack.number, name, path, { cause: lack });
+  #whyNotToSend({ operation, bytes }: Call): Error | undefined {
+    const lack = this.#options.traits.whyNotToSend(operation.name, bytes, this.link.server);
+    return lack && errorOf(operation, lack.number, lack);
   }
 
   /** The request is not sent, or not sent again, so no read waits for it. */
@@ -241,8 +240,8 @@ export class Pipeline implements LinkUser {
       throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
     }
     this.#unanswered.shift();
-    if (header.error === requiredError) {
-      this.#fail(call, header.error);
+    if (header.error === errorNumbers.SESSION_CLOSED_REQUIRE_SASL_AUTH) {
+      call.reject(errorOf(call.operation, header.error));
       this.#listener.refused(new SaslRefusal('required'));
       return;
     }
@@ -251,7 +250,9 @@ export class Pipeline implements LinkUser {
     this.#window.answered(call.sentAt, now, this.#options.timeoutMs(), inFlight);
     const { name } = call.operation;
     this.unknown =
-      header.error === unimplemented ? new UnknownRequestError(this.link.server, name, 'does not know') : undefined;
+      header.error === errorNumbers.UNIMPLEMENTED
+        ? new UnknownRequestError(this.link.server, name, 'does not know')
+        : undefined;
     if (!this.unknown) this.#options.traits.answered(name, call.bytes);
     this.#listener.heard(header.zxid, now);
     this.#answered(call, header, frame);
@@ -259,7 +260,7 @@ export class Pipeline implements LinkUser {
 
   #answered(call: Call, { error, zxid }: ReplyHeader, frame: Buffer): void {
     const { operation, sentAt } = call;
-    if (error === throttledError) {
+    if (error === errorNumbers.THROTTLED_OP) {
       this.#postpone(call);
       return;
     }
@@ -274,7 +275,7 @@ export class Pipeline implements LinkUser {
     }
     if (error !== 0) {
       this.#listener.answered(operation, sentAt, error);
-      this.#fail(call, error, this.unknown);
+      call.reject(errorOf(operation, error, this.unknown));
       return;
     }
     let value: unknown;
@@ -282,10 +283,9 @@ export class Pipeline implements LinkUser {
       refuseCutOff(frame);
       value = operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation)));
     } catch (unreadable) {
-      const { name, kind, path } = operation;
       // Only a new connection shows the outcome of a change that was answered so.
-      if (unreadable instanceof TooLongError && kind === 'read') {
-        call.reject(new ZooKeeperError(marshallingError, name, path, { cause: unreadable }));
+      if (unreadable instanceof TooLongError && operation.kind === 'read') {
+        call.reject(errorOf(operation, errorNumbers.MARSHALLING_ERROR, unreadable));
         return;
       }
       call.reject(connectionLost(operation, unreadable));
@@ -293,11 +293,6 @@ export class Pipeline implements LinkUser {
     }
     this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
     call.resolve({ value, zxid, wasPostponed: call.timesPostponed !== undefined });
-  }
-
-  /** Rejects with the error of the server. */
-  #fail({ operation, reject }: Call, error: number, cause?: UnknownRequestError): void {
-    reject(withoutStack(() => new ZooKeeperError(error, operation.name, operation.path, { cause })));
   }
 
   /**
@@ -394,10 +389,6 @@ const resolved = Promise.resolve();
 const pingXid = -2;
 const authXid = -4;
 const watchXid = -1;
-
-const authFailedError = -115;
-/** ZooKeeper's THROTTLED_OP: "operation throttled due to high load". */
-const throttledError = -127;
 
 const firstPauseMs = 50;
 const longestPauseMs = 500;

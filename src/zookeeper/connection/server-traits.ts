@@ -1,5 +1,5 @@
 import type { Operation } from '../wire/operations.js';
-import { longestUsual, UnknownRequestError } from '../wire/unknown-request-error.js';
+import { longestUsual, UnknownRequestError } from '../wire/zookeeper-error.js';
 
 /**
  * The facts that a client has learned about its servers, over all of its sessions. Some servers that speak ZooKeeper's

@@ -1,5 +1,5 @@
 import type { Reader, Writer } from './wire.js';
-import { ZooKeeperError } from './zookeeper-error.js';
+import { errorNumbers, ZooKeeperError } from './zookeeper-error.js';
 
 /**
  * One request: how to write it, how to read its answer, and what the answer proves (`write`: the request went through
@@ -338,7 +338,6 @@ const watcherTypes: Readonly<Record<WatchKind, number>> = { children: 1, data: 2
 const persistentRecursive = 1;
 const anyWatcher = 3;
 const anyVersion = -1;
-const systemError = -1;
 const noData = new Uint8Array(0);
 
 function operation<T>(
@@ -428,7 +427,7 @@ function readStat(from: Reader): Stat {
  * The codes 0 and RUNTIME_INCONSISTENCY. If one part fails, the server answers all other parts with these codes: they
  * were rolled back, or not tried.
  */
-const notTheCause: ReadonlySet<number> = new Set([0, -2]);
+const notTheCause: ReadonlySet<number> = new Set([0, errorNumbers.RUNTIME_INCONSISTENCY]);
 
 function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAnswer<readonly unknown[]> {
   const results: unknown[] = [];
@@ -453,7 +452,8 @@ function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAns
     is: 'refused',
     errors,
     error:
-      errors.find((error) => error !== undefined) ?? new ZooKeeperError(systemError, 'multi', parts[0]?.path ?? '/'),
+      errors.find((error) => error !== undefined) ??
+      new ZooKeeperError(errorNumbers.SYSTEM_ERROR, 'multi', parts[0]?.path ?? '/'),
   };
 }
 

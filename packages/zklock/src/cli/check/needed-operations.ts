@@ -11,8 +11,11 @@ import {
   type Operation,
 } from '../../../../../src/zookeeper/wire/operations.js';
 import { join } from '../../../../../src/zookeeper/wire/path.js';
-import { unknownRequestIn } from '../../../../../src/zookeeper/wire/unknown-request-error.js';
-import { isZooKeeperError, ZooKeeperError } from '../../../../../src/zookeeper/wire/zookeeper-error.js';
+import {
+  isZooKeeperError,
+  unknownRequestIn,
+  ZooKeeperError,
+} from '../../../../../src/zookeeper/wire/zookeeper-error.js';
 import { fail, ok, warn, type Finding } from './finding.js';
 
 /**
