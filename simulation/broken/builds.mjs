@@ -149,7 +149,7 @@ export const builds = [
   },
   {
     name: 'herd: a waiter that leaves the queue keeps its watches on the servers',
-    edits: [edit('src/zookeeper/session/watch-znode.ts', 'fired, { forget: true });', 'fired, { forget: false });')],
+    edits: [edit('src/zookeeper/session/watches.ts', 'fired, { forget: true });', 'fired, { forget: false });')],
   },
   {
     name: 'close: a watch that is due keeps its timer when the session ends',

@@ -175,7 +175,7 @@ export const builds = [
   {
     name: 'turn: the event of a watch is told before the answer that came with it in one chunk',
     edits: [
-      edit('src/zookeeper/session/watch-znode.ts', '(event) => (early = event);', '(event) => listener.told(event);'),
+      edit('src/zookeeper/session/watches.ts', '(event) => (early = event);', '(event) => listener.told(event);'),
     ],
   },
   {

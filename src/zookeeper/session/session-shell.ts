@@ -19,7 +19,7 @@ import {
 import { Prover, type Checked } from './prover.js';
 import { step, type Fact, type Order } from './session-life.js';
 import type { SessionEnd, SessionOwner } from './session-owner.js';
-import type { SessionWatches } from './session-watches.js';
+import type { SessionWatches } from './watches.js';
 import type { Owed } from './wake-up.js';
 import { errorNumbers, isRetryableNumber, isZooKeeperError, ZooKeeperError } from '../wire/zookeeper-error.js';
 

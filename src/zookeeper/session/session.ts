@@ -13,7 +13,7 @@ import type { Reply } from '../wire/replies.js';
 import { deadlineOf } from './session-clock.js';
 import type { SessionOwner } from './session-owner.js';
 import { SessionShell, type SessionOptions } from './session-shell.js';
-import { SessionWatches } from './session-watches.js';
+import { SessionWatches } from './watches.js';
 import { untilAnswered, type Question } from './until-answered.js';
 import { stalledMs } from './wake-up.js';
 import { whenNoNode } from '../wire/zookeeper-error.js';

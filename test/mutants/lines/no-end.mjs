@@ -269,7 +269,7 @@ export const mutants = [
   },
   {
     name: 'an event that arrived in one chunk with the answer of its watch is told before the answer',
-    file: 'src/zookeeper/session/watch-znode.ts',
+    file: 'src/zookeeper/session/watches.ts',
     find: 'let tellEvent: WatchListener = (event) => (early = event);',
     replace: 'let tellEvent: WatchListener = listener.told;',
     tests: tests('behaviour/look-ahead', 'the answer to the read of its predecessor'),

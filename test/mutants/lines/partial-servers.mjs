@@ -138,7 +138,7 @@ export const mutants = [
   },
   {
     name: 'a watch that was put off is planted for a waiter that has given up',
-    file: 'src/zookeeper/session/session-watches.ts',
+    file: 'src/zookeeper/session/watches.ts',
     find: 'if (watches.has(path)) return;',
     replace: 'if (watches.has(path) || path !== "") return;',
     tests: tests('behaviour/field/throttled', 'to getData: a waiter that gives up meanwhile'),

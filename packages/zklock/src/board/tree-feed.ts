@@ -9,7 +9,7 @@ import {
   type Stat,
 } from '../../../../src/zookeeper/wire/operations.js';
 import type { Session } from '../../../../src/zookeeper/session/session.js';
-import type { WatchEvent } from '../../../../src/zookeeper/session/session-watches.js';
+import type { WatchEvent } from '../../../../src/zookeeper/session/watches.js';
 import { isRetryable, isZooKeeperError } from '../../../../src/zookeeper/wire/zookeeper-error.js';
 
 /**
