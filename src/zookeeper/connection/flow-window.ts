@@ -1,3 +1,5 @@
+import { divisors } from '../network/timeout-parts.js';
+
 /**
  * The number of requests that may be in flight on one connection, without I/O and timers. A server answers in the order
  * of the requests, so each request waits for all that were sent before it. If thousands were sent at once, the session's
@@ -28,7 +30,7 @@ export class FlowWindow {
     const tookMs = now - sentAt;
     this.#roundTripMs = Math.min(this.#roundTripMs, tookMs);
     const waitedMs = tookMs - this.#roundTripMs;
-    const longestMs = timeoutMs / waitsPerTimeout;
+    const longestMs = timeoutMs / divisors.waitBehindOthers;
     if (waitedMs < longestMs / 2) {
       if (inFlight >= this.#size / 2) this.#size = Math.min(largest, this.#size + 1);
     } else if (waitedMs > longestMs) {
@@ -41,12 +43,6 @@ export class FlowWindow {
     }
   }
 }
-
-/**
- * A request waits behind the others for at most this part of the session timeout. Twice as long would be enough for the
- * heartbeats, but a proof takes three requests one after another.
- */
-const waitsPerTimeout = 24;
 
 const firstSize = 128;
 const smallest = 16;

@@ -5,6 +5,7 @@ import { FlowWindow } from './flow-window.js';
 import { refuseCutOff, TooLongError } from '../wire/frames.js';
 import { ping, type Operation, type WatchEventType } from '../wire/operations.js';
 import { RequestLanes } from './request-lanes.js';
+import { divisors } from '../network/timeout-parts.js';
 import { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
 import type { SentRequest, ServerTraits } from './server-traits.js';
@@ -319,9 +320,8 @@ export class Pipeline implements LinkUser {
     this.postponedSince ??= clock.now();
     const times = call.timesPostponed ?? 0;
     call.timesPostponed = times + 1;
-    // The next proof is known after four of its requests in turn, with 0.4 of the timeout for their tries. A server that
-    // puts off four of five needs more than fifty tries for four once in 200 times, but more than a hundred hardly ever.
-    const longestMs = isOfHeartbeat ? Math.min(longestPauseMs, this.#options.timeoutMs() / 192) : longestPauseMs;
+    const heartbeatMs = this.#options.timeoutMs() / divisors.postponedHeartbeat;
+    const longestMs = isOfHeartbeat ? Math.min(longestPauseMs, heartbeatMs) : longestPauseMs;
     const pauseMs = Math.min(longestMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
     const send = (): void => {
       this.#postponed.delete(call);

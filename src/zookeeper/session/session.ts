@@ -7,6 +7,7 @@ import { waitBefore, type Deadline } from '../../support/deadline.js';
 import type { Holding } from './holding.js';
 import { endsAt, isOver, isProven, overdueAt, type SessionState } from './life.js';
 import { sync, type Operation } from '../wire/operations.js';
+import { divisors } from '../network/timeout-parts.js';
 import { beforeGrant } from './proof-schedule.js';
 import type { Checked } from './prover.js';
 import type { Reply } from '../wire/replies.js';
@@ -239,7 +240,7 @@ export class Session {
    * often does not bring it earlier.
    */
   get proofPauseMs(): number {
-    return this.timeoutMs / 24;
+    return this.timeoutMs / divisors.proofPause;
   }
 
   /**

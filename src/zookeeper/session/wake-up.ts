@@ -1,3 +1,4 @@
+import { divisors } from '../network/timeout-parts.js';
 import { isProven, overdueAt, type Life } from './life.js';
 
 /** The answer that is due on the connection. */
@@ -28,7 +29,7 @@ export function asleep(life: Life, now: number): Life {
  */
 export function stalledMs(life: Life, now: number): number | undefined {
   const { stall, proof } = stallNoted(life, now);
-  return stall && now - stall.endedAt < proof.timeoutMs / 4 ? stall.forMs : undefined;
+  return stall && now - stall.endedAt < proof.timeoutMs / divisors.stall ? stall.forMs : undefined;
 }
 
 /** True if the connection is to be given up. */
@@ -48,10 +49,13 @@ export function silentAt(life: Life, owedSince: number): number {
   const { terms, answeredSentAt } = life;
   const { timeoutMs } = life.proof;
   const isUrgent = life.holds > 0 || life.state.at === 'closing';
-  const twoThirdsMs = (timeoutMs * 2) / 3;
+  const longestMs = timeoutMs / divisors.silence;
   const usual = isUrgent
-    ? owedSince + timeoutMs / 4
-    : Math.min(owedSince + twoThirdsMs, Math.max(answeredSentAt + twoThirdsMs, owedSince + timeoutMs / 6));
+    ? owedSince + timeoutMs / divisors.silenceWithHold
+    : Math.min(
+        owedSince + longestMs,
+        Math.max(answeredSentAt + longestMs, owedSince + timeoutMs / divisors.lateRequest),
+      );
   // A server that grants a session and then keeps silent must leave half of the time to connect for the other servers.
   // The last of the servers gets all of it. Otherwise a server whose first write is slow would never get an answer through.
   const isLast = life.epoch >= terms.hosts;
@@ -69,5 +73,5 @@ function nextDueAt(life: Life, { owedSince }: Owed, now: number): number {
 /** Must be used before the time of the next tick changes. */
 function stallNoted(life: Life, now: number): Life {
   const forMs = now - life.wakeAt;
-  return forMs >= life.proof.timeoutMs / 4 ? { ...life, stall: { forMs, endedAt: now } } : life;
+  return forMs >= life.proof.timeoutMs / divisors.stall ? { ...life, stall: { forMs, endedAt: now } } : life;
 }

@@ -146,8 +146,8 @@ export const mutants = [
   {
     name: 'a heartbeat that was put off waits as long as other requests',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'Math.min(longestPauseMs, this.#options.timeoutMs() / 192)',
-    replace: 'Math.min(longestPauseMs, this.#options.timeoutMs())',
+    find: 'Math.min(longestPauseMs, heartbeatMs)',
+    replace: 'Math.min(longestPauseMs, heartbeatMs * divisors.postponedHeartbeat)',
     tests: tests('behaviour/field/throttled', 'to four of five requests: a hold stays'),
   },
   {
