@@ -1,6 +1,5 @@
 import { ConnectionFailures } from './connection-failures.js';
-import type { ConnectionListener, UnansweredAttempt } from './connection-listener.js';
-import type { ConnectionOptions } from './connection-options.js';
+import type { ConnectionListener, ConnectionOptions, UnansweredAttempt } from './connection-options.js';
 import { Dialler } from './dialler.js';
 import type { Handshake } from './handshake.js';
 import type { HostHistory } from './host-history.js';

@@ -1,14 +1,13 @@
 import { inNoContext } from '../../support/no-context.js';
 import type { CancelTimer } from '../../support/clock.js';
 import { headStartMs } from '../network/attempt-time.js';
-import { nameOf, type Host } from '../wire/connect-string.js';
+import { type Host, nameOf, type Servers } from '../wire/connect-string.js';
 import { Handshake, type HandshakeListener, type HandshakeOptions } from './handshake.js';
 import { HostHistory } from './host-history.js';
 import type { Network, TlsSource } from '../network/network.js';
 import { Routes } from '../network/routes.js';
 import { ServerLink } from './server-link.js';
 import { ServerMemory } from '../network/server-memory.js';
-import type { Servers } from '../network/servers.js';
 import { errorText } from '../../support/error-text.js';
 import { shuffled } from '../../support/chance.js';
 

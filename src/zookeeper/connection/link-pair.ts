@@ -1,4 +1,4 @@
-import type { ConnectionListener } from './connection-listener.js';
+import type { ConnectionListener } from './connection-options.js';
 import type { Handshake, HandshakeListener } from './handshake.js';
 import { Pipeline, type PipelineListener, type PipelineOptions } from './pipeline.js';
 import { connectionLost, type Call } from '../wire/replies.js';

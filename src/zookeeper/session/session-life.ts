@@ -1,9 +1,19 @@
-import { copyOf, isOver, isProven, overdueAt, type Life } from './life.js';
+import {
+  asleep,
+  copyOf,
+  isOver,
+  isProven,
+  isSilent,
+  type Life,
+  overdueAt,
+  type Owed,
+  silentAt,
+  watched,
+} from './life.js';
 import { divisors } from '../network/timeout-parts.js';
 import { firstBeatAt, isActive, pulseAfter } from './proof-schedule.js';
 import { learn, type ClockEvent } from './session-clock.js';
 import type { SessionEnd } from './session-owner.js';
-import { asleep, isSilent, silentAt, watched, type Owed } from './wake-up.js';
 import { reached } from '../../support/reached.js';
 
 /** The life of a session after one more fact, and the orders to carry out in the same turn. No I/O, timer or clock. */

@@ -3,11 +3,10 @@ import type { Admission } from './admission.js';
 import { attemptMs, mostPauseMs } from '../network/attempt-time.js';
 import type { CancelTimer, Clock } from '../../support/clock.js';
 import { Connection } from '../connection/connection.js';
-import type { ConnectionListener, UnansweredAttempt } from '../connection/connection-listener.js';
-import type { ConnectionOptions } from '../connection/connection-options.js';
+import type { ConnectionListener, ConnectionOptions, UnansweredAttempt } from '../connection/connection-options.js';
 import { Listeners } from '../../support/listeners.js';
 import { loseAll, type Holding } from './holding.js';
-import { endsAt, isSettled, newLife, presumedUntil, type Life } from './life.js';
+import { endsAt, isSettled, type Life, newLife, type Owed, presumedUntil } from './life.js';
 import {
   absolute,
   closeSession,
@@ -20,7 +19,6 @@ import { Prover, type Checked } from './prover.js';
 import { step, type Fact, type Order } from './session-life.js';
 import type { SessionEnd, SessionOwner } from './session-owner.js';
 import type { SessionWatches } from './watches.js';
-import type { Owed } from './wake-up.js';
 import { errorNumbers, isRetryableNumber, isZooKeeperError, ZooKeeperError } from '../wire/zookeeper-error.js';
 
 /**

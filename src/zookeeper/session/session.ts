@@ -5,7 +5,7 @@ import type { ConnectionFacts } from '../connection/connection.js';
 import { Companions } from '../../support/companions.js';
 import { waitBefore, type Deadline } from '../../support/deadline.js';
 import type { Holding } from './holding.js';
-import { endsAt, isOver, isProven, overdueAt, type SessionState } from './life.js';
+import { endsAt, isOver, isProven, overdueAt, type SessionState, stalledMs } from './life.js';
 import { sync, type Operation } from '../wire/operations.js';
 import { divisors } from '../network/timeout-parts.js';
 import { beforeGrant } from './proof-schedule.js';
@@ -16,7 +16,6 @@ import type { SessionOwner } from './session-owner.js';
 import { SessionShell, type SessionOptions } from './session-shell.js';
 import { SessionWatches } from './watches.js';
 import { untilAnswered, type Question } from './until-answered.js';
-import { stalledMs } from './wake-up.js';
 import { whenNoNode } from '../wire/zookeeper-error.js';
 import { reached } from '../../support/reached.js';
 

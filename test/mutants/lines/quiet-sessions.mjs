@@ -43,14 +43,14 @@ export const mutants = [
   },
   {
     name: 'a quiet connection that is given up late, so that the waiters lose their places',
-    file: 'src/zookeeper/session/wake-up.ts',
+    file: 'src/zookeeper/session/life.ts',
     find: 'Math.max(answeredSentAt + longestMs, owedSince + timeoutMs / divisors.lateRequest)',
     replace: 'owedSince + longestMs',
     tests: tests('unit/wake-up', 'two thirds of the timeout after the newest answered request'),
   },
   {
     name: 'a process that was stopped gives up its connection before the answer',
-    file: 'src/zookeeper/session/wake-up.ts',
+    file: 'src/zookeeper/session/life.ts',
     find: 'Math.max(answeredSentAt + longestMs, owedSince + timeoutMs / divisors.lateRequest)',
     replace: 'answeredSentAt + longestMs',
     tests: tests('unit/wake-up', 'not before a request that was sent late'),
