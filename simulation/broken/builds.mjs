@@ -63,9 +63,9 @@ export const builds = [
     name: 'flow: a request that was put off is forgotten',
     edits: [
       edit(
-        'src/zookeeper/connection/pipeline.ts',
-        '      this.#postponed.delete(call);\n      this.send(call);',
-        '      this.#postponed.delete(call);',
+        'src/zookeeper/connection/postponed-requests.ts',
+        '      this.#pauses.delete(call);\n      this.#options.send(call);',
+        '      this.#pauses.delete(call);',
       ),
     ],
   },

@@ -86,7 +86,7 @@ export const builds = [
     name: 'once: an unanswered create is sent again when the session has attached',
     edits: [
       edit(
-        'src/zookeeper/connection/pipeline.ts',
+        'src/zookeeper/connection/postponed-requests.ts',
         "new Set(['exists', 'getData', 'getChildren2', 'sync'])",
         "new Set(['exists', 'getData', 'getChildren2', 'sync', 'create2'])",
       ),

@@ -13,7 +13,7 @@ import {
   type Operation,
 } from '../../src/zookeeper/wire/operations.ts';
 import { Call } from '../../src/zookeeper/wire/replies.ts';
-import { RequestLanes } from '../../src/zookeeper/connection/request-lanes.ts';
+import { RequestLanes } from '../../src/zookeeper/connection/flow-window.ts';
 
 const ignore = (): void => undefined;
 

@@ -1,11 +1,10 @@
 import { inNoContext } from '../../support/no-context.js';
-import type { CancelTimer, Clock } from '../../support/clock.js';
+import type { Clock } from '../../support/clock.js';
 import { Call, connectionLost, errorOf, readReplyHeader, replyBodyAt, type ReplyHeader } from '../wire/replies.js';
-import { FlowWindow } from './flow-window.js';
+import { FlowWindow, RequestLanes } from './flow-window.js';
 import { refuseCutOff, TooLongError } from '../wire/frames.js';
 import { ping, type Operation, type WatchEventType } from '../wire/operations.js';
-import { RequestLanes } from './request-lanes.js';
-import { divisors } from '../network/timeout-parts.js';
+import { isRepeatable, PostponedRequests } from './postponed-requests.js';
 import { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
 import type { SentRequest, ServerTraits } from './server-traits.js';
@@ -27,17 +26,12 @@ export class Pipeline implements LinkUser {
   readonly #unwritten = new Writer();
   readonly #unsent = new RequestLanes();
   readonly #window = new FlowWindow();
-  /** The requests that an overloaded server wants again later. */
-  readonly #postponed = new Map<Call, CancelTimer>();
+  readonly #postponed: PostponedRequests;
   #isWriteDue = false;
   /** The ping that the server has not answered yet. */
   #ping: Call | undefined;
   #answeredAt = -Infinity;
   #isEnded = false;
-  /** The syncs and changes that were put off, until they are answered. */
-  readonly #putOff = new Set<Call>();
-  /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
-  postponedSince: number | undefined;
   /** The last answer, if the server said that it does not know the request. It may end the connection after that. */
   unknown: UnknownRequestError | undefined;
   readonly link: ServerLink;
@@ -48,6 +42,7 @@ export class Pipeline implements LinkUser {
     this.#options = options;
     this.#listener = listener;
     this.#chroot = Buffer.from(options.chroot);
+    this.#postponed = new PostponedRequests({ ...options, send: (call) => this.send(call) });
     link.passTo(this);
   }
 
@@ -74,6 +69,11 @@ export class Pipeline implements LinkUser {
   get unansweredSince(): number | undefined {
     const [oldest] = this.#unanswered;
     return oldest ? Math.max(oldest.sentAt, this.#answeredAt) : this.#ping?.sentAt;
+  }
+
+  /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
+  get postponedSince(): number | undefined {
+    return this.#postponed.since;
   }
 
   send(call: Call): void {
@@ -103,22 +103,18 @@ export class Pipeline implements LinkUser {
 
   /** The requests that were not sent yet. The pipeline forgets them. */
   takeUnsent(): Call[] {
-    const postponed = [...this.#postponed.keys()];
-    for (const cancel of this.#postponed.values()) cancel();
-    this.#postponed.clear();
-    return [...postponed, ...this.#unsent.takeAll()];
+    return [...this.#postponed.takeAll(), ...this.#unsent.takeAll()];
   }
 
   /** True if the answer to a change is due. Proofs on an old connection are worth nothing on a new one. */
   get owesChange(): boolean {
-    return this.#unanswered.some(({ operation }) => !operation.isProof && !repeatable.has(operation.name));
+    return this.#unanswered.some(({ operation }) => !operation.isProof && !isRepeatable(operation));
   }
 
   /** The requests without an answer that may be sent again on another connection. The pipeline forgets them. */
   takeRepeatable(): Call[] {
     const taken: Call[] = [];
-    for (const call of this.#unanswered.splice(0))
-      (repeatable.has(call.operation.name) ? taken : this.#unanswered).push(call);
+    for (const call of this.#unanswered.splice(0)) (isRepeatable(call.operation) ? taken : this.#unanswered).push(call);
     return taken;
   }
 
@@ -199,7 +195,7 @@ export class Pipeline implements LinkUser {
 
   /** The request is not sent, or not sent again, so no read waits for it. */
   #refuse(call: Call, error: unknown): void {
-    this.#putOff.delete(call);
+    this.#postponed.forget(call);
     call.reject(error);
   }
 
@@ -261,19 +257,11 @@ export class Pipeline implements LinkUser {
 
   #answered(call: Call, { error, zxid }: ReplyHeader, frame: Buffer): void {
     const { operation, sentAt } = call;
-    if (error === errorNumbers.THROTTLED_OP) {
-      this.#postpone(call);
+    if (error === errorNumbers.THROTTLED_OP || this.#postponed.isTooEarly(call)) {
+      this.#postponed.add(call);
       return;
     }
-    if (this.#isTooEarly(call)) {
-      reached('a read that overtook a sync or a change repeated');
-      this.#postpone(call);
-      return;
-    }
-    if (call.timesPostponed !== undefined) {
-      this.postponedSince = undefined;
-      this.#putOff.delete(call);
-    }
+    this.#postponed.answered(call);
     if (error !== 0) {
       this.#listener.answered(operation, sentAt, error);
       call.reject(errorOf(operation, error, this.unknown));
@@ -293,44 +281,7 @@ export class Pipeline implements LinkUser {
       throw unreadable;
     }
     this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
-    call.resolve({ value, zxid, wasPostponed: call.timesPostponed !== undefined });
-  }
-
-  /**
-   * True for a read behind a sync or a change that was put off: the server shows older data than its caller expects, for
-   * example the znode of a holder that has handed its lock over.
-   */
-  #isTooEarly({ operation: { name, path, isAbsolute }, firstXid = Infinity }: Call): boolean {
-    // The sync of a heartbeat is absolute. It depends on no other sync, and a proof must not wait.
-    if (this.#putOff.size === 0 || isAbsolute || !repeatable.has(name)) return false;
-    return [...this.#putOff].some(
-      ({ operation, firstXid: earlier = Infinity }) =>
-        earlier < firstXid && (isWithin(path, operation.path) || isWithin(operation.path, path)),
-    );
-  }
-
-  /** The overloaded server has not executed the request, and asks for it again later. */
-  #postpone(call: Call): void {
-    const { clock, random } = this.#options;
-    const { kind, isAbsolute = false, isProof = false } = call.operation;
-    // The requests of a heartbeat change nothing, and no read depends on them.
-    const isOfHeartbeat = isAbsolute || isProof;
-    if (isOfHeartbeat) reached('a heartbeat put off');
-    if (kind !== 'read' && !isOfHeartbeat) this.#putOff.add(call);
-    this.postponedSince ??= clock.now();
-    const times = call.timesPostponed ?? 0;
-    call.timesPostponed = times + 1;
-    const heartbeatMs = this.#options.timeoutMs() / divisors.postponedHeartbeat;
-    const longestMs = isOfHeartbeat ? Math.min(longestPauseMs, heartbeatMs) : longestPauseMs;
-    const pauseMs = Math.min(longestMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
-    const send = (): void => {
-      this.#postponed.delete(call);
-      this.send(call);
-    };
-    this.#postponed.set(
-      call,
-      inNoContext(() => clock.after(pauseMs, send)),
-    );
+    call.resolve({ value, zxid, wasPostponed: call.timesPostponed > 0 });
   }
 
   /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */
@@ -389,15 +340,5 @@ const resolved = Promise.resolve();
 const pingXid = -2;
 const authXid = -4;
 const watchXid = -1;
-
-const firstPauseMs = 50;
-const longestPauseMs = 500;
-
-function isWithin(path: string, root: string): boolean {
-  return root === '/' || path === root || path.startsWith(`${root}/`);
-}
-
-/** They change nothing, and their watches are in the SetWatches of the next connection. */
-const repeatable: ReadonlySet<string> = new Set(['exists', 'getData', 'getChildren2', 'sync']);
 
 const eventTypes: Partial<Record<number, WatchEventType>> = { 1: 'created', 2: 'deleted', 3: 'changed', 4: 'children' };

@@ -24,7 +24,7 @@ export class Call {
   /** The length of its frame if the request is a change, whose length its caller chooses; else 0. */
   bytes = 0;
   /** How often an overloaded server has asked for the request again later. */
-  timesPostponed: number | undefined = undefined;
+  timesPostponed = 0;
 
   constructor(operation: Operation<unknown>, resolve: Call['resolve'], reject: Call['reject']) {
     this.operation = operation;

@@ -417,8 +417,8 @@ export const mutants = [
   {
     name: 'a request that an overloaded server puts off fails at once',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'if (error === errorNumbers.THROTTLED_OP) {',
-    replace: 'if (error === -1_000) {',
+    find: 'error === errorNumbers.THROTTLED_OP ||',
+    replace: 'error === -1_000 ||',
     tests: tests('behaviour/connection/replies', 'is asked for again after longer and longer pauses'),
   },
   {

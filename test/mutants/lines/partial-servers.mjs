@@ -118,20 +118,20 @@ export const mutants = [
   {
     name: 'a list behind a sync that the overloaded server has put off is believed',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'if (this.#isTooEarly(call)) {',
-    replace: 'if (this.#isTooEarly(call) && false) {',
+    find: '|| this.#postponed.isTooEarly(call)',
+    replace: '',
     tests: tests('behaviour/field/throttled', 'to sync: a list behind it is asked for again'),
   },
   {
     name: 'a read waits for a transaction that is never sent again',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: '    this.#putOff.delete(call);\n    call.reject(error);',
+    find: '    this.#postponed.forget(call);\n    call.reject(error);',
     replace: '    call.reject(error);',
     tests: tests('behaviour/field/throttled', 'whose hold is released in the pause'),
   },
   {
     name: 'a list behind a hand-over that the overloaded server has put off is believed',
-    file: 'src/zookeeper/connection/pipeline.ts',
+    file: 'src/zookeeper/connection/postponed-requests.ts',
     find: "if (kind !== 'read' && !isOfHeartbeat",
     replace: "if (kind === 'sync' && !isOfHeartbeat",
     tests: tests('behaviour/field/throttled', 'to a hand-over'),
@@ -145,7 +145,7 @@ export const mutants = [
   },
   {
     name: 'a heartbeat that was put off waits as long as other requests',
-    file: 'src/zookeeper/connection/pipeline.ts',
+    file: 'src/zookeeper/connection/postponed-requests.ts',
     find: 'Math.min(longestPauseMs, heartbeatMs)',
     replace: 'Math.min(longestPauseMs, heartbeatMs * divisors.postponedHeartbeat)',
     tests: tests('behaviour/field/throttled', 'to four of five requests: a hold stays'),
