@@ -1,4 +1,4 @@
-import { getSequence } from '../zookeeper/wire/operations.js';
+import { getChildList } from '../zookeeper/wire/operations.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { isSameDriver } from '../driver/application-driver.js';
@@ -69,7 +69,7 @@ class Lists extends OnceATick<Listing> {
 
 async function list(session: Session, path: string): Promise<Listing> {
   try {
-    const { value, zxid } = await session.request(getSequence(path));
+    const { value, zxid } = await session.request(getChildList(path));
     return new Listing(value.names, zxid, value.next);
   } catch (error) {
     // If the lock's own znode does not exist, it has no children: a child that was created there has been deleted with

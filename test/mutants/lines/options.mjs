@@ -123,7 +123,7 @@ export const mutants = [
   },
   {
     name: 'an idle session writes to a chroot that may not exist',
-    file: 'src/zookeeper/wire/operations.ts',
+    file: 'src/zookeeper/wire/transaction.ts',
     find: "absolute(check(['/']))",
     replace: "check(['/'])",
     tests: tests('behaviour/chroot', 'that does not exist yet'),

@@ -2,7 +2,7 @@ import type { CancelTimer, Clock } from '../../../../src/support/clock.js';
 import {
   addRecursiveWatch,
   exists,
-  getChildrenAndChange,
+  getChildList,
   getData,
   removeRecursiveWatch,
   type Operation,
@@ -84,7 +84,7 @@ export class TreeFeed {
   /** Asks for the names of a znode's children. */
   list(path: string): void {
     this.#outdated.delete(path);
-    this.#ask(`list ${path}`, getChildrenAndChange(path, true), {
+    this.#ask(`list ${path}`, getChildList(path, true), {
       answered: ({ names, pzxid }) => {
         this.#room -= names.length / namesAList;
         this.#reader.listed(path, names, pzxid);

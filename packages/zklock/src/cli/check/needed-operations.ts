@@ -3,13 +3,13 @@ import type { LockHost } from '../../../../../src/client/lock-host.js';
 import { lockDeadline } from '../../../../../src/internals/lock-deadline.js';
 import { commandErrorText } from '../own-words.js';
 import {
-  checkServers,
   createContainer,
   createSequential,
   removeWatch,
   setWatches,
   type Operation,
 } from '../../../../../src/zookeeper/wire/operations.js';
+import { checkServers } from '../../../../../src/zookeeper/wire/transaction.js';
 import { join } from '../../../../../src/zookeeper/wire/path.js';
 import {
   isZooKeeperError,
