@@ -4,7 +4,6 @@ import { isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { isSameDriver } from '../driver/application-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { doubtfulNames, foreignNames, isSequenceNearOverflow } from '../driver/names.js';
-import { OnceATick } from '../zookeeper/session/once-a-tick.js';
 
 /** The names of a lock's children, and the zxid of the answer that listed them. */
 export class Listing {
@@ -58,6 +57,30 @@ export class Listing {
 /** Lists a lock's children, once for all callers in the same tick. */
 export function listChildren(session: Session, path: string): Promise<Listing> {
   return session.companions.of(Lists).ask(path);
+}
+
+/**
+ * A request about a lock's znode that all its callers in one tick share. It is sent behind all other requests of that
+ * tick, in the same flush. Without it, a thousand acquires at once would get a thousand lists of a thousand names.
+ */
+export class OnceATick<T> {
+  readonly #send: (path: string) => Promise<T>;
+  readonly #pending = new Map<string, Promise<T>>();
+
+  constructor(send: (path: string) => Promise<T>) {
+    this.#send = send;
+  }
+
+  ask(path: string): Promise<T> {
+    const shared = this.#pending.get(path);
+    if (shared) return shared;
+    const answer = new Promise<void>((resolve) => process.nextTick(resolve)).then(() => {
+      this.#pending.delete(path);
+      return this.#send(path);
+    });
+    this.#pending.set(path, answer);
+    return answer;
+  }
 }
 
 /** The pending lists of one session. */
