@@ -62,7 +62,6 @@ export interface ConnectionListener {
   /** The server said that the session has ended. */
   expired(): void;
   authFailed(): void;
-  /** The server answered a ping. */
   pinged(sentAt: number): void;
   /** `error` is 0, or ZooKeeper's error number. */
   answered(operation: Operation<unknown>, sentAt: number, error: number): void;

@@ -31,7 +31,6 @@ export class Handshake implements LinkUser {
   readyAt = 0;
   /** The time when the ConnectRequest was sent. */
   askedAt = 0;
-  /** True if a server accepted the connection. */
   wasAccepted = false;
 
   /** @param socket a socket that is being connected */

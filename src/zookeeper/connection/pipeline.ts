@@ -46,12 +46,10 @@ export class Pipeline implements LinkUser {
     link.passTo(this);
   }
 
-  /** True once the connection has ended. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** The requests whose answers are due, the oldest first. */
   get unanswered(): SentRequest[] {
     return this.#unanswered.map(({ operation: { name }, bytes }) => ({ name, bytes }));
   }
@@ -310,7 +308,6 @@ export interface PipelineOptions {
   readonly traits: ServerTraits;
   /** The prefix of every path on the servers; '' for none. */
   readonly chroot: string;
-  /** The session timeout, in milliseconds. */
   timeoutMs(): number;
   nextXid(): number;
 }
@@ -324,7 +321,6 @@ export interface PipelineListener {
   watchFired(path: string, event: WatchEventType): void;
   /** The server refuses this client's account. */
   refused(why: SaslRefusal): void;
-  /** A chunk of the link was read. */
   chunkRead(): void;
   /** A chunk of the link was read, and further requests may be sent at once. */
   roomMade(): void;

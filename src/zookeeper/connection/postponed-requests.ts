@@ -80,7 +80,6 @@ export class PostponedRequests {
 interface PostponedOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  /** The session timeout, in milliseconds. */
   timeoutMs(): number;
   send(call: Call): void;
 }

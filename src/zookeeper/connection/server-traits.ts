@@ -150,7 +150,6 @@ export class ServerTraits {
     return undefined;
   }
 
-  /** A server resumed the session. */
   resumed(): void {
     this.#otherSessions = 0;
     this.forgetsSessions = false;

@@ -33,7 +33,6 @@ export interface Terms {
   readonly tickTimeMs: number | undefined;
   /** The time before which the first server must have answered. */
   readonly connectBy: number;
-  /** The number of servers. */
   readonly hosts: number;
   /** True if the session is attached to only in order to close it. */
   readonly isResumed: boolean;

@@ -100,7 +100,6 @@ export class Session {
     return isProven(this.#shell.life);
   }
 
-  /** The holds of this session now. */
   get holdings(): ReadonlySet<Holding> {
     return this.#holdings;
   }

@@ -37,7 +37,6 @@ export class Call {
   }
 }
 
-/** The header of a server's answer. */
 export interface ReplyHeader {
   readonly xid: number;
   readonly zxid: bigint;
