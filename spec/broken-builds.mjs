@@ -19,8 +19,8 @@ export const builds = [
     'timeoutMs: Math.min(proof.timeoutMs, event.timeoutMs), provenAt: event.sentAt,',
   ]),
   broken('a deadline without a margin', 'clock of seed 1', clock, [
-    '(1 - marginOfTimeout)',
-    '(1 - 0 * marginOfTimeout)',
+    '(1 - 1 / divisors.margin)',
+    '(1 - 0 / divisors.margin)',
   ]),
   broken('a write that is not the newest is carried', 'clock of seed 2', clock, [
     'findLastIndex(isLate)',

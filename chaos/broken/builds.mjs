@@ -61,7 +61,7 @@ export const builds = [
         "return event.kind === 'read' ? proof : afterWrite(verified(proof, event), event, relayMs(proof.timeoutMs, tickTimeMs));",
         'return { ...proof, provenAt: event.answeredAt, connectSentAt: undefined };',
       ),
-      edit('src/zookeeper/session/session-clock.ts', 'const marginOfTimeout = 0.1;', 'const marginOfTimeout = 0;'),
+      edit('src/zookeeper/network/timeout-parts.ts', 'margin: 10,', 'margin: Infinity,'),
     ],
   },
   {

@@ -1,4 +1,4 @@
-import { sleeplessTime } from '../../src/support/sleepless-time.ts';
+import { sleeplessTime } from '../../src/support/clock.ts';
 
 interface MachineOptions {
   /** The resolution of the uptime. */

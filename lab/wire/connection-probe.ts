@@ -2,8 +2,11 @@ import { EventEmitter, once } from 'node:events';
 import { systemClock } from '../../src/support/clock.ts';
 import { systemNetwork, type Link, type Network } from '../../src/zookeeper/network/network.ts';
 import { Connection } from '../../src/zookeeper/connection/connection.ts';
-import type { ConnectionListener, UnansweredAttempt } from '../../src/zookeeper/connection/connection-listener.ts';
-import type { ConnectionOptions } from '../../src/zookeeper/connection/connection-options.ts';
+import type {
+  ConnectionListener,
+  ConnectionOptions,
+  UnansweredAttempt,
+} from '../../src/zookeeper/connection/connection-options.ts';
 import { ServerTraits } from '../../src/zookeeper/connection/server-traits.ts';
 import type { Operation, WatchEventType } from '../../src/zookeeper/wire/operations.ts';
 import type { Reply } from '../../src/zookeeper/wire/replies.ts';

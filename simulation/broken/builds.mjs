@@ -63,9 +63,9 @@ export const builds = [
     name: 'flow: a request that was put off is forgotten',
     edits: [
       edit(
-        'src/zookeeper/connection/pipeline.ts',
-        '      this.#postponed.delete(call);\n      this.send(call);',
-        '      this.#postponed.delete(call);',
+        'src/zookeeper/connection/postponed-requests.ts',
+        '      this.#pauses.delete(call);\n      this.#options.send(call);',
+        '      this.#pauses.delete(call);',
       ),
     ],
   },
@@ -149,7 +149,7 @@ export const builds = [
   },
   {
     name: 'herd: a waiter that leaves the queue keeps its watches on the servers',
-    edits: [edit('src/zookeeper/session/watch-znode.ts', 'fired, { forget: true });', 'fired, { forget: false });')],
+    edits: [edit('src/zookeeper/session/watches.ts', 'fired, { forget: true });', 'fired, { forget: false });')],
   },
   {
     name: 'close: a watch that is due keeps its timer when the session ends',

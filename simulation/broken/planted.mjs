@@ -86,7 +86,7 @@ export const builds = [
     name: 'once: an unanswered create is sent again when the session has attached',
     edits: [
       edit(
-        'src/zookeeper/connection/pipeline.ts',
+        'src/zookeeper/connection/postponed-requests.ts',
         "new Set(['exists', 'getData', 'getChildren2', 'sync'])",
         "new Set(['exists', 'getData', 'getChildren2', 'sync', 'create2'])",
       ),
@@ -175,7 +175,7 @@ export const builds = [
   {
     name: 'turn: the event of a watch is told before the answer that came with it in one chunk',
     edits: [
-      edit('src/zookeeper/session/watch-znode.ts', '(event) => (early = event);', '(event) => listener.told(event);'),
+      edit('src/zookeeper/session/watches.ts', '(event) => (early = event);', '(event) => listener.told(event);'),
     ],
   },
   {

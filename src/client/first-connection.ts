@@ -2,7 +2,7 @@ import { listenForAbort } from '../support/abort-signal.js';
 import type { CancelTimer } from '../support/clock.js';
 import { describeHosts, nameOf } from '../zookeeper/wire/connect-string.js';
 import { TlsError } from '../zookeeper/network/tls-error.js';
-import { UnknownRequestError } from '../zookeeper/wire/unknown-request-error.js';
+import { UnknownRequestError } from '../zookeeper/wire/zookeeper-error.js';
 import { authFailed, connectingText, ConnectionTimeoutError, unusableServers } from './report/client-errors.js';
 import type { SessionKeeper } from './session-keeper.js';
 import type { SessionSource } from './session-source.js';

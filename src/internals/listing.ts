@@ -1,10 +1,9 @@
-import { getSequence } from '../zookeeper/wire/operations.js';
+import { getChildList } from '../zookeeper/wire/operations.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { isSameDriver } from '../driver/application-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { doubtfulNames, foreignNames, isSequenceNearOverflow } from '../driver/names.js';
-import { OnceATick } from '../zookeeper/session/once-a-tick.js';
 
 /** The names of a lock's children, and the zxid of the answer that listed them. */
 export class Listing {
@@ -60,6 +59,30 @@ export function listChildren(session: Session, path: string): Promise<Listing> {
   return session.companions.of(Lists).ask(path);
 }
 
+/**
+ * A request about a lock's znode that all its callers in one tick share. It is sent behind all other requests of that
+ * tick, in the same flush. Without it, a thousand acquires at once would get a thousand lists of a thousand names.
+ */
+export class OnceATick<T> {
+  readonly #send: (path: string) => Promise<T>;
+  readonly #pending = new Map<string, Promise<T>>();
+
+  constructor(send: (path: string) => Promise<T>) {
+    this.#send = send;
+  }
+
+  ask(path: string): Promise<T> {
+    const shared = this.#pending.get(path);
+    if (shared) return shared;
+    const answer = new Promise<void>((resolve) => process.nextTick(resolve)).then(() => {
+      this.#pending.delete(path);
+      return this.#send(path);
+    });
+    this.#pending.set(path, answer);
+    return answer;
+  }
+}
+
 /** The pending lists of one session. */
 class Lists extends OnceATick<Listing> {
   constructor(session: Session) {
@@ -69,7 +92,7 @@ class Lists extends OnceATick<Listing> {
 
 async function list(session: Session, path: string): Promise<Listing> {
   try {
-    const { value, zxid } = await session.request(getSequence(path));
+    const { value, zxid } = await session.request(getChildList(path));
     return new Listing(value.names, zxid, value.next);
   } catch (error) {
     // If the lock's own znode does not exist, it has no children: a child that was created there has been deleted with

@@ -1,5 +1,5 @@
 import type { Session } from '../zookeeper/session/session.js';
-import { watchZnode } from '../zookeeper/session/watch-znode.js';
+import { watchZnode } from '../zookeeper/session/watches.js';
 import { rememberHolder, seenIn, type SeenHolder } from './known-holder.js';
 import { nodesOf, type LockNode, type WakeReason } from './znode/lock-node.js';
 import { seekPhantoms } from './phantoms.js';

@@ -4,8 +4,7 @@ import { RequestFailedError } from '../client/report/client-errors.js';
 import type { CheckedClientOptions } from '../client/options/client-options.js';
 import { TooLongError } from '../zookeeper/wire/frames.js';
 import { parentOf } from '../zookeeper/wire/path.js';
-import { neededServers, unknownRequestIn } from '../zookeeper/wire/unknown-request-error.js';
-import { ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
+import { errorNumbers, neededServers, unknownRequestIn, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 
 /** The error of a request that a server refused, with advice. */
 export function requestFailed(options: CheckedClientOptions, what: string, error: ZooKeeperError): RequestFailedError {
@@ -21,15 +20,13 @@ export function refused(options: CheckedClientOptions, what: string): (error: un
 
 /** The error of an acquire whose znode was not in the list, if the retry policy allows no further try. */
 export function znodeDeleted(path: string): RequestFailedError {
-  const cause = new ZooKeeperError(noNode, 'getChildren2', path);
+  const cause = new ZooKeeperError(errorNumbers.NO_NODE, 'getChildren2', path);
   return new RequestFailedError(
     `The lock ${path} cannot be acquired`,
     cause,
     'the znode of this waiter is not in the queue, because another client deleted it or its create was changed on the way, and the retryPolicy allows no further try',
   );
 }
-
-const noNode = -101;
 
 /** The meaning of the refusal, and what to do about it. */
 export function refusalAdvice(options: CheckedClientOptions, error: ZooKeeperError): string | undefined {

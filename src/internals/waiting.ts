@@ -1,5 +1,5 @@
 import type { Deadline, Wait } from '../support/deadline.js';
-import { watchZnode } from '../zookeeper/session/watch-znode.js';
+import { watchZnode } from '../zookeeper/session/watches.js';
 import type { Grant } from './grant.js';
 import { rememberHolder, seenIn } from './known-holder.js';
 import { nodesOf, type LockNode, type WakeReason } from './znode/lock-node.js';

@@ -2,7 +2,7 @@ import { RecentKeys } from '../client/report/recent-keys.js';
 import { SequenceOverflowError } from './lock-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session/session.js';
-import { checkServers } from '../zookeeper/wire/operations.js';
+import { checkServers } from '../zookeeper/wire/transaction.js';
 import { isRetryable, isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { isSequenceNearOverflow } from '../driver/names.js';
 import { LockNode, type NodePlace } from './znode/lock-node.js';

@@ -2,7 +2,7 @@ import { InvalidPathError } from '../zookeeper/wire/path.js';
 import { requestFailed } from '../internals/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
 import { exists, remove, setData, type Stat } from '../zookeeper/wire/operations.js';
-import { watchZnode } from '../zookeeper/session/watch-znode.js';
+import { watchZnode } from '../zookeeper/session/watches.js';
 import { whenNoNode, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { dataOf, markIn, type Mark } from '../internals/znode/znode-data.js';
 import type { Deadline } from '../support/deadline.js';

@@ -22,7 +22,7 @@ import type { Deadline } from '../support/deadline.js';
 import { Retries } from '../internals/retries.js';
 import { SharedCount } from './shared-count.js';
 import { StandOff, type PartOfLeases } from './stand-off.js';
-import { watchZnode } from '../zookeeper/session/watch-znode.js';
+import { watchZnode } from '../zookeeper/session/watches.js';
 import { reached } from '../support/reached.js';
 
 /**

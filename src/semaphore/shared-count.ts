@@ -3,7 +3,7 @@ import { RequestFailedError } from '../client/report/client-errors.js';
 import { refused } from '../internals/refusal.js';
 import { getData } from '../zookeeper/wire/operations.js';
 import type { Session } from '../zookeeper/session/session.js';
-import { watchZnode } from '../zookeeper/session/watch-znode.js';
+import { watchZnode } from '../zookeeper/session/watches.js';
 import { isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import type { Clock } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';

@@ -10,7 +10,15 @@ export class Listeners<T> {
     if (present === undefined || present === listener) this.#listeners = listener;
     else if (typeof present === 'function') this.#listeners = new Set([present, listener]);
     else present.add(listener);
-    return () => this.#delete(listener);
+    return () => this.delete(listener);
+  }
+
+  /** Returns false if the listener was not there. */
+  delete(listener: Listener<T>): boolean {
+    if (this.#listeners instanceof Set) return this.#listeners.delete(listener);
+    if (this.#listeners !== listener) return false;
+    this.#listeners = undefined;
+    return true;
   }
 
   get isEmpty(): boolean {
@@ -23,11 +31,6 @@ export class Listeners<T> {
     for (const listener of typeof present === 'function' ? [present] : [...present]) {
       if (this.#has(listener)) listener(value);
     }
-  }
-
-  #delete(listener: Listener<T>): void {
-    if (this.#listeners === listener) this.#listeners = undefined;
-    else if (this.#listeners instanceof Set) this.#listeners.delete(listener);
   }
 
   #has(listener: Listener<T>): boolean {

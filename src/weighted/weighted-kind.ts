@@ -1,4 +1,5 @@
-import { checkExists, multi, setData } from '../zookeeper/wire/operations.js';
+import { setData } from '../zookeeper/wire/operations.js';
+import { checkExists, multi } from '../zookeeper/wire/transaction.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { isRetryable } from '../zookeeper/wire/zookeeper-error.js';
 import type { Claimed, ParticipantName, QueueKind, QueueView, Standing } from '../internals/queue-view.js';

@@ -6,7 +6,7 @@ import { isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
 import { decodeClaim } from './claim.js';
 import { weightedChild } from './weighted-name.js';
 import { WeightedQueue } from './weighted-queue.js';
-import { OnceATick } from '../zookeeper/session/once-a-tick.js';
+import { OnceATick } from '../internals/listing.js';
 
 /**
  * A weighted lock as the servers showed it once: first the data of its znode, then its children. In this order, a

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold } from '../../src/index.ts';
-import { createEphemeral, multi, openAcl, remove } from '../../src/zookeeper/wire/operations.ts';
+import { createEphemeral, openAcl, remove } from '../../src/zookeeper/wire/operations.ts';
+import { multi } from '../../src/zookeeper/wire/transaction.ts';
 import { answered, once, sent } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { queueReaches } from '../../lab/queue.ts';

@@ -3,7 +3,8 @@ import { aborted, rejection } from '../../lab/until.ts';
 import { account, anyone, creatorOnly, digest, digestId, permission, type Account } from '../../lab/wire/account.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { AuthFailedError, InterProcessMutex, LockClient, ZooKeeperError, type AclEntry } from '../../src/index.ts';
-import { exists, getData, multi, checkExists, openAcl, remove, setData } from '../../src/zookeeper/wire/operations.ts';
+import { exists, getData, openAcl, remove, setData } from '../../src/zookeeper/wire/operations.ts';
+import { multi, checkExists } from '../../src/zookeeper/wire/transaction.ts';
 import { chosenVersion } from '../../lab/servers/versions.ts';
 import { startRealServer, type ZooKeeperServer } from '../../lab/servers/zookeeper-server.ts';
 

@@ -4,13 +4,12 @@ import { until } from '../../lab/until.ts';
 import {
   createContainer,
   createEphemeral,
-  createInTransaction,
   createPersistent,
   exists,
-  multi,
   openAcl,
   remove,
 } from '../../src/zookeeper/wire/operations.ts';
+import { createInTransaction, multi } from '../../src/zookeeper/wire/transaction.ts';
 import { probeOfEachTest } from './probe.ts';
 
 const none = new Uint8Array(0);

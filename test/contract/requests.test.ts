@@ -1,19 +1,14 @@
 import { expect } from 'chai';
 import { until } from '../../lab/until.ts';
 import {
-  check,
-  checkExists,
-  checkVersion,
   closeSession,
   createContainer,
   createEphemeral,
-  createInTransaction,
   createPersistent,
   createSequential,
   exists,
   getChildren,
   getData,
-  multi,
   openAcl,
   ping,
   remove,
@@ -21,6 +16,7 @@ import {
   sync,
   type Operation,
 } from '../../src/zookeeper/wire/operations.ts';
+import { check, checkExists, checkVersion, createInTransaction, multi } from '../../src/zookeeper/wire/transaction.ts';
 import { probeOfEachTest } from './probe.ts';
 
 const none = new Uint8Array(0);

@@ -1,9 +1,8 @@
-import { newLife, type Life } from '../../src/zookeeper/session/life.ts';
+import { type Life, newLife, type Owed } from '../../src/zookeeper/session/life.ts';
 import { beforeGrant, type BeforeGrant } from '../../src/zookeeper/session/proof-schedule.ts';
 import { deadlineOf, type ClockEvent } from '../../src/zookeeper/session/session-clock.ts';
 import { step, type Fact, type Order } from '../../src/zookeeper/session/session-life.ts';
 import type { SessionEnd } from '../../src/zookeeper/session/session-owner.ts';
-import type { Owed } from '../../src/zookeeper/session/wake-up.ts';
 import type { Agenda, Due } from './agenda.ts';
 import type { FromClient, Kind, ToClient } from './messages.ts';
 import { Outstanding, type Sent } from './outstanding.ts';
@@ -286,7 +285,7 @@ export interface SessionShellOptions {
   readonly attemptMs: number;
   /** As in prover.ts: a write, and a sync on its answer. Other heartbeats show what they do not prove. */
   readonly heartbeat: readonly Kind[];
-  /** How long a request may be unanswered, if that is shorter than in wake-up.ts. */
+  /** How long a request may be unanswered, if that is shorter than in life.ts. */
   readonly silenceMs: number | undefined;
   readonly hasZnodes: () => boolean;
   /** Sends to the present server. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { doubtfulNames } from '../../src/driver/names.ts';
-import { getSequence } from '../../src/zookeeper/wire/operations.ts';
+import { getChildList } from '../../src/zookeeper/wire/operations.ts';
 import { Reader } from '../../src/zookeeper/wire/wire.ts';
 import { RecordWriter } from '../../lab/wire/record.ts';
 
@@ -10,7 +10,7 @@ describe('the number that the next sequential child gets', () => {
     // The server counts in 32 bits.
     stat.writeInt32BE((creates + deletes) | 0, 36);
     stat.writeInt32BE(creates - deletes, 56);
-    return getSequence('/lock').read(
+    return getChildList('/lock').read(
       new Reader(
         new RecordWriter()
           .vector([], () => undefined)

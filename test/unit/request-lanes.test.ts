@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import {
-  check,
   closeSession,
   createPersistent,
   exists,
@@ -12,8 +11,9 @@ import {
   sync,
   type Operation,
 } from '../../src/zookeeper/wire/operations.ts';
+import { check } from '../../src/zookeeper/wire/transaction.ts';
 import { Call } from '../../src/zookeeper/wire/replies.ts';
-import { RequestLanes } from '../../src/zookeeper/connection/request-lanes.ts';
+import { RequestLanes } from '../../src/zookeeper/connection/flow-window.ts';
 
 const ignore = (): void => undefined;
 

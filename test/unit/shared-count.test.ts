@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ManualClock } from '../../lab/manual-clock.ts';
 import { SharedCount } from '../../src/semaphore/shared-count.ts';
 import { checkClientOptions } from '../../src/client/options/client-options.ts';
-import { SessionWatches } from '../../src/zookeeper/session/session-watches.ts';
+import { SessionWatches } from '../../src/zookeeper/session/watches.ts';
 
 describe('the watch of a shared count', () => {
   it('has one listener, and removes none from the servers, however often it asks', async () => {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { newLife, type Life } from '../../src/zookeeper/session/life.ts';
-import { silentAt } from '../../src/zookeeper/session/wake-up.ts';
+import { type Life, newLife, silentAt } from '../../src/zookeeper/session/life.ts';
 
 const timeoutMs = 12_000;
 const unused = newLife({ tickTimeMs: undefined, connectBy: -Infinity, hosts: 1, isResumed: false });

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { SessionWatches } from '../../src/zookeeper/session/session-watches.ts';
-import { watchZnode } from '../../src/zookeeper/session/watch-znode.ts';
+import { SessionWatches, watchZnode } from '../../src/zookeeper/session/watches.ts';
 import { ZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
 
 const path = '/a';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { withoutStack } from '../../src/zookeeper/wire/without-stack.ts';
+import { withoutStack } from '../../src/zookeeper/wire/replies.ts';
 
 describe('an error without a stack', () => {
   it('has no frames, and the next error has them again', () => {

@@ -5,12 +5,12 @@ import { callApplication } from '../../support/no-context.js';
 import { printable } from '../../support/printable.js';
 import {
   addressOf,
-  describeHosts,
-  parseConnectString,
   type ConnectString,
+  describeHosts,
   type Host,
+  parseConnectString,
+  type Servers,
 } from '../../zookeeper/wire/connect-string.js';
-import type { Servers } from '../../zookeeper/network/servers.js';
 
 /**
  * The servers of a client: those of a connect string, or those that a function of the application names, which is called

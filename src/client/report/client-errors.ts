@@ -6,10 +6,10 @@ import { LockError } from '../../support/lock-error.js';
 import { SaslRefusal } from '../../zookeeper/wire/sasl-handshake.js';
 import {
   neededServers,
-  unknownRequestIn,
   type UnknownRequestError,
-} from '../../zookeeper/wire/unknown-request-error.js';
-import { ZooKeeperError } from '../../zookeeper/wire/zookeeper-error.js';
+  unknownRequestIn,
+  ZooKeeperError,
+} from '../../zookeeper/wire/zookeeper-error.js';
 
 /**
  * No server answered within `connectionTimeoutMs`. The message names the reason for each server. `cause` is the last

@@ -2,7 +2,8 @@ import type { ClientReport } from '../../client/report/client-report.js';
 import type { Clock } from '../../support/clock.js';
 import { reached } from '../../support/reached.js';
 import type { Session } from '../../zookeeper/session/session.js';
-import { checkExists, multi, remove } from '../../zookeeper/wire/operations.js';
+import { remove } from '../../zookeeper/wire/operations.js';
+import { checkExists, multi } from '../../zookeeper/wire/transaction.js';
 import { isZooKeeperError } from '../../zookeeper/wire/zookeeper-error.js';
 
 /**

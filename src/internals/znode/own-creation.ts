@@ -1,7 +1,6 @@
 import { findProtected } from '../../driver/names.js';
 import { TooLongError } from '../../zookeeper/wire/frames.js';
 import {
-  checkServers,
   createSequential,
   exists,
   getChildren,
@@ -9,6 +8,7 @@ import {
   type Operation,
   type Stat,
 } from '../../zookeeper/wire/operations.js';
+import { checkServers } from '../../zookeeper/wire/transaction.js';
 import { join } from '../../zookeeper/wire/path.js';
 import type { Session } from '../../zookeeper/session/session.js';
 import { sessionName } from '../../zookeeper/wire/wire-session.js';

@@ -5,21 +5,18 @@ import { LockLostError } from '../../client/report/lock-lost-error.js';
 import { OutcomeUnknownError } from '../../internals/lock-errors.js';
 import { refusalAdvice } from '../../internals/refusal.js';
 import { expected } from '../../support/validate.js';
-import { longestUsual } from '../../zookeeper/wire/unknown-request-error.js';
+import { longestUsual, ZooKeeperError } from '../../zookeeper/wire/zookeeper-error.js';
+import { remove, setData, type Operation } from '../../zookeeper/wire/operations.js';
 import {
   checkExists,
   checkVersion,
   createInTransaction,
   multi,
-  remove,
-  setData,
   type MultiAnswer,
-  type Operation,
-} from '../../zookeeper/wire/operations.js';
+} from '../../zookeeper/wire/transaction.js';
 import { InvalidPathError, join, parentOf, validatePath } from '../../zookeeper/wire/path.js';
 import type { Session } from '../../zookeeper/session/session.js';
 import { Writer } from '../../zookeeper/wire/wire.js';
-import { ZooKeeperError } from '../../zookeeper/wire/zookeeper-error.js';
 import { copyOfData } from '../acquire-options.js';
 import {
   checkCreateOptions,

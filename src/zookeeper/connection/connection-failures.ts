@@ -102,7 +102,6 @@ interface FailingSession {
   readonly sessionId: bigint;
   /** The time of the last answer to the session; 0 for none. Monotonic milliseconds. */
   readonly heardAt: number;
-  /** The session timeout in milliseconds. */
   readonly timeoutMs: number;
 }
 

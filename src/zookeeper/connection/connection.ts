@@ -1,6 +1,5 @@
 import { ConnectionFailures } from './connection-failures.js';
-import type { ConnectionListener, UnansweredAttempt } from './connection-listener.js';
-import type { ConnectionOptions } from './connection-options.js';
+import type { ConnectionListener, ConnectionOptions, UnansweredAttempt } from './connection-options.js';
 import { Dialler } from './dialler.js';
 import type { Handshake } from './handshake.js';
 import type { HostHistory } from './host-history.js';
@@ -58,7 +57,7 @@ export class Connection {
   }
 
   get isConnected(): boolean {
-    return this.#state.at === 'connected';
+    return this.#links !== undefined;
   }
 
   get identity(): SessionIdentity {
@@ -100,17 +99,17 @@ export class Connection {
 
   /** The number of requests that may be sent now. Further ones would wait in the process. */
   get room(): number {
-    return this.#state.at === 'connected' ? this.#state.links.room : 0;
+    return this.#links?.room ?? 0;
   }
 
   /** The time since which the server owes the next answer. Undefined if it owes none. */
   get unansweredSince(): number | undefined {
-    return this.#state.at === 'connected' ? this.#state.links.pipeline.unansweredSince : undefined;
+    return this.#links?.pipeline.unansweredSince;
   }
 
   /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
   get postponedSince(): number | undefined {
-    return this.#state.at === 'connected' ? this.#state.links.pipeline.postponedSince : undefined;
+    return this.#links?.pipeline.postponedSince;
   }
 
   /**
@@ -123,18 +122,18 @@ export class Connection {
   }
 
   #send(call: Call): void {
-    const state = this.#state;
-    if (state.at !== 'connected') {
+    const links = this.#links;
+    if (links) {
+      links.send(call);
+    } else {
       call.operation.beforeWrite?.();
       call.reject(connectionLost(call.operation, this.lastError));
-    } else {
-      state.links.send(call);
     }
   }
 
   /** Sends a ping, unless the server still owes the answer to the last one. It writes no transaction. */
   ping(): void {
-    if (this.#state.at === 'connected') this.#state.links.ping();
+    this.#links?.ping();
   }
 
   /**
@@ -143,24 +142,23 @@ export class Connection {
    * most `drainMs`. If the new connection fails, the present one stays.
    */
   attach(drainMs: number): void {
-    if (this.#state.at === 'connected') this.#state.links.attach(drainMs);
+    this.#links?.attach(drainMs);
   }
 
   /** As `attach`, but to another server, if it can be dialled: then calls `attach`, which has to attach at once. */
   attachElsewhere(attach: () => void): void {
-    if (this.#state.at === 'connected') this.#dialler.findElsewhere(this.#state.links.pipeline.link, attach);
+    if (this.#links) this.#dialler.findElsewhere(this.#links.pipeline.link, attach);
   }
 
   /** Stops attaching, unless the server was asked already. The present connection stays, unless it has ended. */
   stopAttaching(): void {
-    if (this.#state.at === 'connected') this.#state.links.stopAttaching();
+    this.#links?.stopAttaching();
   }
 
   /** Ends this connection. The next server is tried at once. */
   drop(why: Error): void {
-    const state = this.#state;
-    if (state.at === 'connecting') state.handshake?.drop(why);
-    else if (state.at === 'connected') state.links.pipeline.link.drop(why);
+    if (this.#state.at === 'connecting') this.#state.handshake?.drop(why);
+    else this.#links?.pipeline.link.drop(why);
   }
 
   /**
@@ -172,6 +170,10 @@ export class Connection {
     this.#dialler.stop();
     if (state.at === 'connecting') state.handshake?.abandon();
     else if (state.at === 'connected') state.links.abandon();
+  }
+
+  get #links(): LinkPair | undefined {
+    return this.#state.at === 'connected' ? this.#state.links : undefined;
   }
 
   #dialNext(): void {
@@ -312,11 +314,11 @@ export class Connection {
   }
 
   #firstEnded(links: LinkPair, error: Error | undefined): void {
-    if (this.#isOn(links)) this.#failures.ofConnection(links.pipeline, error);
+    if (this.#links === links) this.#failures.ofConnection(links.pipeline, error);
   }
 
   #disconnected(links: LinkPair): void {
-    if (!this.#isOn(links)) return;
+    if (this.#links !== links) return;
     this.#state = { at: 'connecting', handshake: undefined };
     try {
       links.fail();
@@ -324,10 +326,6 @@ export class Connection {
     } finally {
       this.#dialNext();
     }
-  }
-
-  #isOn(links: LinkPair): boolean {
-    return this.#state.at === 'connected' && this.#state.links === links;
   }
 
   #forgotten(why: Error | undefined): void {

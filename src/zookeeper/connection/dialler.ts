@@ -1,14 +1,13 @@
 import { inNoContext } from '../../support/no-context.js';
 import type { CancelTimer } from '../../support/clock.js';
 import { headStartMs } from '../network/attempt-time.js';
-import { nameOf, type Host } from '../wire/connect-string.js';
+import { type Host, nameOf, type Servers } from '../wire/connect-string.js';
 import { Handshake, type HandshakeListener, type HandshakeOptions } from './handshake.js';
 import { HostHistory } from './host-history.js';
 import type { Network, TlsSource } from '../network/network.js';
 import { Routes } from '../network/routes.js';
-import { ServerLink } from './server-link.js';
+import type { ServerLink } from './server-link.js';
 import { ServerMemory } from '../network/server-memory.js';
-import type { Servers } from '../network/servers.js';
 import { errorText } from '../../support/error-text.js';
 import { shuffled } from '../../support/chance.js';
 
@@ -268,23 +267,22 @@ export class Dialler {
     const { network, tls } = this.#options;
     const measuredMs = this.#memory.longestMs(this.#names);
     const attemptMs = (): number => this.#options.attemptMs(this.history.unansweredRounds, measuredMs);
-    const handshake = new Handshake({ ...this.#options, attemptMs, host }, listener);
+    const warn = (message: string, error: unknown): void => {
+      // A wrong port gives the same answer at each attempt.
+      const isNews = errorText(this.history.failures.get(nameOf(host))) !== errorText(error);
+      if (isNews) this.#options.warn(message, error);
+    };
     const firstMs = attemptMs();
     const way = { addresses, headStartMs: headStartMs(firstMs, addresses.length, measuredMs) };
     const socket = network.connect(host, tls, way);
-    const link = new ServerLink(socket, host, handshake, (message, error) => {
-      // A wrong port gives the same answer at each attempt.
-      const isNews = errorText(this.history.failures.get(link.server)) !== errorText(error);
-      if (isNews) this.#options.warn(message, error);
-    });
+    const handshake = new Handshake(socket, { ...this.#options, attemptMs, firstMs, host, warn }, listener);
     // After the TLS handshake, because a ConnectRequest counts from the time when it is sent.
     socket.on(tls ? 'secureConnect' : 'connect', () => handshake.connected());
-    handshake.begin(link, firstMs);
     return handshake;
   }
 }
 
-export interface DiallerOptions extends Omit<HandshakeOptions, 'attemptMs' | 'host'> {
+export interface DiallerOptions extends Omit<HandshakeOptions, 'attemptMs' | 'firstMs' | 'host'> {
   readonly servers: Servers;
   readonly tls?: TlsSource | undefined;
   readonly random: () => number;
@@ -294,7 +292,6 @@ export interface DiallerOptions extends Omit<HandshakeOptions, 'attemptMs' | 'ho
   attemptMs(unansweredRounds: number, measuredMs: number): number;
   /** The longest pause before a round, in milliseconds. */
   mostPauseMs(): number;
-  warn(message: string, error: unknown): void;
 }
 
 function pendingText({ host }: Host): string {

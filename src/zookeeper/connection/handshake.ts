@@ -6,7 +6,8 @@ import type { Opening } from './opening-messages.js';
 import { closeSession, type Operation } from '../wire/operations.js';
 import { readReplyHeader, replyBodyAt } from '../wire/replies.js';
 import { checkAnswer, SaslRefusal, saslToken, type SaslHandshake, type SaslSource } from '../wire/sasl-handshake.js';
-import type { LinkUser, ServerLink } from './server-link.js';
+import type { Link } from '../network/network.js';
+import { ServerLink, type LinkUser } from './server-link.js';
 import { noChroot, Reader, Writer } from '../wire/wire.js';
 import { sessionName } from '../wire/wire-session.js';
 
@@ -24,25 +25,21 @@ export class Handshake implements LinkUser {
   #prepared: { readonly sasl: SaslHandshake; readonly message: Buffer } | undefined;
   #auth: readonly Uint8Array[] = [];
   #other: Error | undefined;
-  link!: ServerLink;
+  readonly link: ServerLink;
   readonly startedAt: number;
   /** The time when the link was made. */
   readyAt = 0;
   /** The time when the ConnectRequest was sent. */
   askedAt = 0;
-  /** True if a server accepted the connection. */
   wasAccepted = false;
 
-  constructor(options: HandshakeOptions, listener: HandshakeListener) {
+  /** @param socket a socket that is being connected */
+  constructor(socket: Link, options: HandshakeOptions, listener: HandshakeListener) {
     this.#options = options;
     this.#listener = listener;
     this.startedAt = options.clock.now();
-  }
-
-  /** `link` is being dialled. */
-  begin(link: ServerLink, attemptMs: number): void {
-    this.link = link;
-    this.#limitTime(attemptMs);
+    this.link = new ServerLink(socket, options.host, this, (message, error) => options.warn(message, error));
+    this.#limitTime(options.firstMs);
   }
 
   get failure(): string {
@@ -301,12 +298,15 @@ export interface HandshakeOptions {
   readonly clock: Clock;
   readonly host: Host;
   readonly sasl: SaslSource | undefined;
-  /** The length of one attempt, in milliseconds. */
+  /** The length of the attempt, in milliseconds. */
+  readonly firstMs: number;
+  /** The same for each part after a wait. */
   attemptMs(): number;
   /** The id of the session to resume; 0 for a new one. */
   askedFor(): bigint;
   opening(): Opening;
   nextXid(): number;
+  warn(message: string, error: unknown): void;
 }
 
 export interface HandshakeListener {

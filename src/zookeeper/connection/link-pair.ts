@@ -1,4 +1,4 @@
-import type { ConnectionListener } from './connection-listener.js';
+import type { ConnectionListener } from './connection-options.js';
 import type { Handshake, HandshakeListener } from './handshake.js';
 import { Pipeline, type PipelineListener, type PipelineOptions } from './pipeline.js';
 import { connectionLost, type Call } from '../wire/replies.js';
@@ -141,7 +141,6 @@ export class LinkPair {
 interface LinkPairOptions extends PipelineOptions {
   /** Dials the server of the link a second time. */
   dialAgain(link: ServerLink, listener: HandshakeListener): Handshake;
-  /** The reason why the last connection or attempt ended. */
   lastError(): unknown;
 }
 
@@ -150,7 +149,6 @@ interface LinkPairListener
     Omit<PipelineListener, 'chunkRead' | 'refused' | 'ended'>,
     Pick<HandshakeListener, 'granted' | 'expired'>,
     Pick<ConnectionListener, 'attachFailed'> {
-  /** The server refuses this client's account. */
   refused(why: SaslRefusal, link: ServerLink): void;
   /** The second link takes the place of the first one, whose requests have failed. `heldBack` is to be sent on it. */
   exchanged(handshake: Handshake, auth: readonly Uint8Array[], heldBack: readonly Call[]): void;

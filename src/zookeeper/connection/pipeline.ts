@@ -1,17 +1,15 @@
 import { inNoContext } from '../../support/no-context.js';
-import type { CancelTimer, Clock } from '../../support/clock.js';
-import { withoutStack } from '../wire/without-stack.js';
-import { FlowWindow } from './flow-window.js';
+import type { Clock } from '../../support/clock.js';
+import { Call, connectionLost, errorOf, readReplyHeader, replyBodyAt, type ReplyHeader } from '../wire/replies.js';
+import { FlowWindow, RequestLanes } from './flow-window.js';
 import { refuseCutOff, TooLongError } from '../wire/frames.js';
 import { ping, type Operation, type WatchEventType } from '../wire/operations.js';
-import { Call, connectionLost, readReplyHeader, replyBodyAt, type ReplyHeader } from '../wire/replies.js';
-import { RequestLanes } from './request-lanes.js';
-import { requiredError, SaslRefusal } from '../wire/sasl-handshake.js';
+import { isRepeatable, PostponedRequests } from './postponed-requests.js';
+import { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
 import type { SentRequest, ServerTraits } from './server-traits.js';
-import { marshallingError, unimplemented, UnknownRequestError } from '../wire/unknown-request-error.js';
+import { errorNumbers, UnknownRequestError } from '../wire/zookeeper-error.js';
 import { noChroot, Reader, Writer } from '../wire/wire.js';
-import { ZooKeeperError } from '../wire/zookeeper-error.js';
 import { reached } from '../../support/reached.js';
 
 /**
@@ -28,17 +26,12 @@ export class Pipeline implements LinkUser {
   readonly #unwritten = new Writer();
   readonly #unsent = new RequestLanes();
   readonly #window = new FlowWindow();
-  /** The requests that an overloaded server wants again later. */
-  readonly #postponed = new Map<Call, CancelTimer>();
+  readonly #postponed: PostponedRequests;
   #isWriteDue = false;
   /** The ping that the server has not answered yet. */
   #ping: Call | undefined;
   #answeredAt = -Infinity;
   #isEnded = false;
-  /** The syncs and changes that were put off, until they are answered. */
-  readonly #putOff = new Set<Call>();
-  /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
-  postponedSince: number | undefined;
   /** The last answer, if the server said that it does not know the request. It may end the connection after that. */
   unknown: UnknownRequestError | undefined;
   readonly link: ServerLink;
@@ -49,15 +42,14 @@ export class Pipeline implements LinkUser {
     this.#options = options;
     this.#listener = listener;
     this.#chroot = Buffer.from(options.chroot);
+    this.#postponed = new PostponedRequests({ ...options, send: (call) => this.send(call) });
     link.passTo(this);
   }
 
-  /** True once the connection has ended. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** The requests whose answers are due, the oldest first. */
   get unanswered(): SentRequest[] {
     return this.#unanswered.map(({ operation: { name }, bytes }) => ({ name, bytes }));
   }
@@ -75,6 +67,11 @@ export class Pipeline implements LinkUser {
   get unansweredSince(): number | undefined {
     const [oldest] = this.#unanswered;
     return oldest ? Math.max(oldest.sentAt, this.#answeredAt) : this.#ping?.sentAt;
+  }
+
+  /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
+  get postponedSince(): number | undefined {
+    return this.#postponed.since;
   }
 
   send(call: Call): void {
@@ -104,22 +101,18 @@ export class Pipeline implements LinkUser {
 
   /** The requests that were not sent yet. The pipeline forgets them. */
   takeUnsent(): Call[] {
-    const postponed = [...this.#postponed.keys()];
-    for (const cancel of this.#postponed.values()) cancel();
-    this.#postponed.clear();
-    return [...postponed, ...this.#unsent.takeAll()];
+    return [...this.#postponed.takeAll(), ...this.#unsent.takeAll()];
   }
 
   /** True if the answer to a change is due. Proofs on an old connection are worth nothing on a new one. */
   get owesChange(): boolean {
-    return this.#unanswered.some(({ operation }) => !operation.isProof && !repeatable.has(operation.name));
+    return this.#unanswered.some(({ operation }) => !operation.isProof && !isRepeatable(operation));
   }
 
   /** The requests without an answer that may be sent again on another connection. The pipeline forgets them. */
   takeRepeatable(): Call[] {
     const taken: Call[] = [];
-    for (const call of this.#unanswered.splice(0))
-      (repeatable.has(call.operation.name) ? taken : this.#unanswered).push(call);
+    for (const call of this.#unanswered.splice(0)) (isRepeatable(call.operation) ? taken : this.#unanswered).push(call);
     return taken;
   }
 
@@ -139,11 +132,12 @@ export class Pipeline implements LinkUser {
     const header = readReplyHeader(frame);
     switch (header.xid) {
       case pingXid:
-        if (header.error === requiredError) this.#listener.refused(new SaslRefusal('required'));
+        if (header.error === errorNumbers.SESSION_CLOSED_REQUIRE_SASL_AUTH)
+          this.#listener.refused(new SaslRefusal('required'));
         else this.#pinged();
         return;
       case authXid:
-        if (header.error === authFailedError) this.#listener.refused(new SaslRefusal('credentials'));
+        if (header.error === errorNumbers.AUTH_FAILED) this.#listener.refused(new SaslRefusal('credentials'));
         return;
       case watchXid:
         this.#watchFired(new Reader(frame, replyBodyAt, this.#chroot));
@@ -192,14 +186,14 @@ export class Pipeline implements LinkUser {
   }
 
   /** The error of a request that would end this connection. Before it was written, its length is not known. */
-  #whyNotToSend({ operation: { name, path }, bytes }: Call): ZooKeeperError | undefined {
-    const lack = this.#options.traits.whyNotToSend(name, bytes, this.link.server);
-    return lack && new ZooKeeperError(lack.number, name, path, { cause: lack });
+  #whyNotToSend({ operation, bytes }: Call): Error | undefined {
+    const lack = this.#options.traits.whyNotToSend(operation.name, bytes, this.link.server);
+    return lack && errorOf(operation, lack.number, lack);
   }
 
   /** The request is not sent, or not sent again, so no read waits for it. */
   #refuse(call: Call, error: unknown): void {
-    this.#putOff.delete(call);
+    this.#postponed.forget(call);
     call.reject(error);
   }
 
@@ -241,8 +235,8 @@ export class Pipeline implements LinkUser {
       throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
     }
     this.#unanswered.shift();
-    if (header.error === requiredError) {
-      this.#fail(call, header.error);
+    if (header.error === errorNumbers.SESSION_CLOSED_REQUIRE_SASL_AUTH) {
+      call.reject(errorOf(call.operation, header.error));
       this.#listener.refused(new SaslRefusal('required'));
       return;
     }
@@ -251,7 +245,9 @@ export class Pipeline implements LinkUser {
     this.#window.answered(call.sentAt, now, this.#options.timeoutMs(), inFlight);
     const { name } = call.operation;
     this.unknown =
-      header.error === unimplemented ? new UnknownRequestError(this.link.server, name, 'does not know') : undefined;
+      header.error === errorNumbers.UNIMPLEMENTED
+        ? new UnknownRequestError(this.link.server, name, 'does not know')
+        : undefined;
     if (!this.unknown) this.#options.traits.answered(name, call.bytes);
     this.#listener.heard(header.zxid, now);
     this.#answered(call, header, frame);
@@ -259,22 +255,14 @@ export class Pipeline implements LinkUser {
 
   #answered(call: Call, { error, zxid }: ReplyHeader, frame: Buffer): void {
     const { operation, sentAt } = call;
-    if (error === throttledError) {
-      this.#postpone(call);
+    if (error === errorNumbers.THROTTLED_OP || this.#postponed.isTooEarly(call)) {
+      this.#postponed.add(call);
       return;
     }
-    if (this.#isTooEarly(call)) {
-      reached('a read that overtook a sync or a change repeated');
-      this.#postpone(call);
-      return;
-    }
-    if (call.timesPostponed !== undefined) {
-      this.postponedSince = undefined;
-      this.#putOff.delete(call);
-    }
+    this.#postponed.answered(call);
     if (error !== 0) {
       this.#listener.answered(operation, sentAt, error);
-      this.#fail(call, error, this.unknown);
+      call.reject(errorOf(operation, error, this.unknown));
       return;
     }
     let value: unknown;
@@ -282,60 +270,16 @@ export class Pipeline implements LinkUser {
       refuseCutOff(frame);
       value = operation.read(new Reader(frame, replyBodyAt, this.#chrootOf(operation)));
     } catch (unreadable) {
-      const { name, kind, path } = operation;
       // Only a new connection shows the outcome of a change that was answered so.
-      if (unreadable instanceof TooLongError && kind === 'read') {
-        call.reject(new ZooKeeperError(marshallingError, name, path, { cause: unreadable }));
+      if (unreadable instanceof TooLongError && operation.kind === 'read') {
+        call.reject(errorOf(operation, errorNumbers.MARSHALLING_ERROR, unreadable));
         return;
       }
       call.reject(connectionLost(operation, unreadable));
       throw unreadable;
     }
     this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
-    call.resolve({ value, zxid, wasPostponed: call.timesPostponed !== undefined });
-  }
-
-  /** Rejects with the error of the server. */
-  #fail({ operation, reject }: Call, error: number, cause?: UnknownRequestError): void {
-    reject(withoutStack(() => new ZooKeeperError(error, operation.name, operation.path, { cause })));
-  }
-
-  /**
-   * True for a read behind a sync or a change that was put off: the server shows older data than its caller expects, for
-   * example the znode of a holder that has handed its lock over.
-   */
-  #isTooEarly({ operation: { name, path, isAbsolute }, firstXid = Infinity }: Call): boolean {
-    // The sync of a heartbeat is absolute. It depends on no other sync, and a proof must not wait.
-    if (this.#putOff.size === 0 || isAbsolute || !repeatable.has(name)) return false;
-    return [...this.#putOff].some(
-      ({ operation, firstXid: earlier = Infinity }) =>
-        earlier < firstXid && (isWithin(path, operation.path) || isWithin(operation.path, path)),
-    );
-  }
-
-  /** The overloaded server has not executed the request, and asks for it again later. */
-  #postpone(call: Call): void {
-    const { clock, random } = this.#options;
-    const { kind, isAbsolute = false, isProof = false } = call.operation;
-    // The requests of a heartbeat change nothing, and no read depends on them.
-    const isOfHeartbeat = isAbsolute || isProof;
-    if (isOfHeartbeat) reached('a heartbeat put off');
-    if (kind !== 'read' && !isOfHeartbeat) this.#putOff.add(call);
-    this.postponedSince ??= clock.now();
-    const times = call.timesPostponed ?? 0;
-    call.timesPostponed = times + 1;
-    // The next proof is known after four of its requests in turn, with 0.4 of the timeout for their tries. A server that
-    // puts off four of five needs more than fifty tries for four once in 200 times, but more than a hundred hardly ever.
-    const longestMs = isOfHeartbeat ? Math.min(longestPauseMs, this.#options.timeoutMs() / 192) : longestPauseMs;
-    const pauseMs = Math.min(longestMs, firstPauseMs * 2 ** times) * (0.5 + random() / 2);
-    const send = (): void => {
-      this.#postponed.delete(call);
-      this.send(call);
-    };
-    this.#postponed.set(
-      call,
-      inNoContext(() => clock.after(pauseMs, send)),
-    );
+    call.resolve({ value, zxid, wasPostponed: call.timesPostponed > 0 });
   }
 
   /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */
@@ -364,7 +308,6 @@ export interface PipelineOptions {
   readonly traits: ServerTraits;
   /** The prefix of every path on the servers; '' for none. */
   readonly chroot: string;
-  /** The session timeout, in milliseconds. */
   timeoutMs(): number;
   nextXid(): number;
 }
@@ -378,7 +321,6 @@ export interface PipelineListener {
   watchFired(path: string, event: WatchEventType): void;
   /** The server refuses this client's account. */
   refused(why: SaslRefusal): void;
-  /** A chunk of the link was read. */
   chunkRead(): void;
   /** A chunk of the link was read, and further requests may be sent at once. */
   roomMade(): void;
@@ -394,19 +336,5 @@ const resolved = Promise.resolve();
 const pingXid = -2;
 const authXid = -4;
 const watchXid = -1;
-
-const authFailedError = -115;
-/** ZooKeeper's THROTTLED_OP: "operation throttled due to high load". */
-const throttledError = -127;
-
-const firstPauseMs = 50;
-const longestPauseMs = 500;
-
-function isWithin(path: string, root: string): boolean {
-  return root === '/' || path === root || path.startsWith(`${root}/`);
-}
-
-/** They change nothing, and their watches are in the SetWatches of the next connection. */
-const repeatable: ReadonlySet<string> = new Set(['exists', 'getData', 'getChildren2', 'sync']);
 
 const eventTypes: Partial<Record<number, WatchEventType>> = { 1: 'created', 2: 'deleted', 3: 'changed', 4: 'children' };

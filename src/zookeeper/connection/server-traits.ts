@@ -1,5 +1,5 @@
 import type { Operation } from '../wire/operations.js';
-import { longestUsual, UnknownRequestError } from '../wire/unknown-request-error.js';
+import { longestUsual, UnknownRequestError } from '../wire/zookeeper-error.js';
 
 /**
  * The facts that a client has learned about its servers, over all of its sessions. Some servers that speak ZooKeeper's
@@ -150,7 +150,6 @@ export class ServerTraits {
     return undefined;
   }
 
-  /** A server resumed the session. */
   resumed(): void {
     this.#otherSessions = 0;
     this.forgetsSessions = false;

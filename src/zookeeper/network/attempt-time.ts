@@ -1,6 +1,6 @@
+import { divisors } from './timeout-parts.js';
+
 const shortestMs = 250;
-const firstOfTimeout = 1 / 24;
-const longestOfTimeout = 1 / 3;
 
 /** The values that decide how long one attempt to connect may last. */
 export interface AttemptFacts {
@@ -26,8 +26,8 @@ export interface AttemptFacts {
  */
 export function attemptMs(facts: AttemptFacts): number {
   const { sessionTimeoutMs, unansweredRounds, leftMs, measuredMs = 0, isSecure = false } = facts;
-  const longestMs = sessionTimeoutMs * longestOfTimeout;
-  const firstMs = Math.max(shortestMs, sessionTimeoutMs * firstOfTimeout) * (isSecure ? 2 : 1);
+  const longestMs = sessionTimeoutMs / divisors.longestAttempt;
+  const firstMs = Math.max(shortestMs, sessionTimeoutMs / divisors.firstAttempt) * (isSecure ? 2 : 1);
   const lengthMs = Math.min(firstMs * 2 ** unansweredRounds, longestMs);
   const neededMs = Math.min(2 * measuredMs, longestMs);
   return Math.max(shortestMs, neededMs, leftMs > 0 ? Math.min(lengthMs, leftMs / 2) : lengthMs);
@@ -40,7 +40,7 @@ export function attemptMs(facts: AttemptFacts): number {
  * @param leftMs the time until the deadline
  */
 export function mostPauseMs(sessionTimeoutMs: number, leftMs: number): number {
-  return leftMs > 0 ? Math.max(sessionTimeoutMs / 48, leftMs / 8) : Infinity;
+  return leftMs > 0 ? Math.max(sessionTimeoutMs / divisors.pauseWithHold, leftMs / 8) : Infinity;
 }
 
 /**

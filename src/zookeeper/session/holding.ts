@@ -9,7 +9,6 @@ export interface Holding {
   readonly isOfLiveJob: boolean;
   /** Marks the hold as lost. Calls no listener. */
   markLost(reason: SessionLoss): void;
-  /** Tells the listeners that the hold is lost. */
   tellLost(): void;
   /** The servers have no such znode. The waiters of this process behind it move up. */
   foundMissing(): void;

@@ -1,6 +1,6 @@
 import { absolute, createContainer, createPersistent, type AclEntry, type Operation } from '../wire/operations.js';
 import { parentsOf } from '../wire/path.js';
-import type { Servers } from '../network/servers.js';
+import type { Servers } from '../wire/connect-string.js';
 import type { Session } from './session.js';
 import { isZooKeeperError, ZooKeeperError } from '../wire/zookeeper-error.js';
 

@@ -1,3 +1,4 @@
+import { divisors } from '../network/timeout-parts.js';
 import { deadlineAfterAnswer, deadlineOf, type SessionProof } from './session-clock.js';
 
 /**
@@ -33,12 +34,12 @@ export function isActive({ needs, neededAt }: ProofSchedule, now: number, timeou
 
 /** The time of the next pulse after a pulse that ended at `endedAt`: a heartbeat, a sync or a ping. */
 export function pulseAfter(schedule: ProofSchedule, endedAt: number, timeoutMs: number): number {
-  return endedAt + timeoutMs / (isActive(schedule, endedAt, timeoutMs) ? heartbeatsPerTimeout : quietPulsesPerTimeout);
+  return endedAt + timeoutMs / (isActive(schedule, endedAt, timeoutMs) ? divisors.heartbeat : divisors.quietPulse);
 }
 
 /** The time of the first heartbeat of a session that becomes active. */
 export function firstBeatAt({ beatAt }: ProofSchedule, now: number, timeoutMs: number): number {
-  return Math.max(now, beatAt + timeoutMs / heartbeatsPerTimeout);
+  return Math.max(now, beatAt + timeoutMs / divisors.heartbeat);
 }
 
 /**
@@ -50,8 +51,8 @@ export function firstBeatAt({ beatAt }: ProofSchedule, now: number, timeoutMs: n
  */
 export function beforeGrant({ beatAt, noAttachUntil }: ProofSchedule, proof: SessionProof, now: number): BeforeGrant {
   const { timeoutMs } = proof;
-  const isBeating = now < beatAt + timeoutMs / heartbeatsPerTimeout + timeoutMs / mostLateOfTimeout;
-  const enoughMs = timeoutMs / (isBeating ? 4 : 2);
+  const isBeating = now < beatAt + timeoutMs / divisors.heartbeat + timeoutMs / divisors.lateHeartbeat;
+  const enoughMs = timeoutMs / (isBeating ? divisors.leftAtGrantWhileBeating : divisors.leftAtGrant);
   if (deadlineOf(proof) - now >= enoughMs) return 'nothing';
   // Heartbeats that were held up go on, and give their proof only half a timeout later. An attach takes some round trips.
   return now < noAttachUntil || deadlineAfterAnswer(proof) - now >= enoughMs ? 'write' : 'attach';
@@ -59,11 +60,3 @@ export function beforeGrant({ beatAt, noAttachUntil }: ProofSchedule, proof: Ses
 
 /** `write`: the next answers on this connection give the proof. `attach`: only a new connection gives it soon. */
 export type BeforeGrant = 'nothing' | 'write' | 'attach';
-
-const heartbeatsPerTimeout = 6;
-
-/** Two pulses must fit into the time after which a connection without an answer is given up. */
-const quietPulsesPerTimeout = 3;
-
-/** A heartbeat that is late by the timeout divided by this number counts as missing. */
-const mostLateOfTimeout = 24;

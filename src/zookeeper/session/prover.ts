@@ -1,5 +1,6 @@
 import { loseAll, type Holding } from './holding.js';
-import { absolute, check, checkServers, sync, type Operation } from '../wire/operations.js';
+import { absolute, sync, type Operation } from '../wire/operations.js';
+import { check, checkServers } from '../wire/transaction.js';
 import type { Reply } from '../wire/replies.js';
 import type { ZooKeeperError } from '../wire/zookeeper-error.js';
 import { reached } from '../../support/reached.js';

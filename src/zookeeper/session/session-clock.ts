@@ -1,3 +1,5 @@
+import { divisors } from '../network/timeout-parts.js';
+
 /** The events of a session that the clock learns from. Times are monotonic milliseconds. */
 export type ClockEvent =
   /** A ConnectResponse: the time when its ConnectRequest was sent, and the timeout that it grants. */
@@ -49,9 +51,6 @@ export const unproven: SessionProof = {
   relayed: undefined,
 };
 
-/** The part of the timeout that is not used, because the clocks of two machines run at different rates. */
-const marginOfTimeout = 0.1;
-
 /** One write is kept for each such part of the relay time, because there are thousands under load. */
 const thinningOfRelay = 1 / 16;
 
@@ -92,7 +91,7 @@ export function learn(proof: SessionProof, event: ClockEvent, tickTimeMs = Infin
  * locks to others.
  */
 export function deadlineOf(proof: SessionProof): number {
-  return proof.provenAt === -Infinity ? -Infinity : proof.provenAt + proof.timeoutMs * (1 - marginOfTimeout);
+  return proof.provenAt === -Infinity ? -Infinity : proof.provenAt + proof.timeoutMs * (1 - 1 / divisors.margin);
 }
 
 /** The deadline if a quorum write on the present connection, and a sync behind it, were answered now. */
@@ -101,12 +100,9 @@ export function deadlineAfterAnswer(proof: SessionProof): number {
   return deadlineOf({ ...proof, provenAt: Math.max(proof.provenAt, connectSentAt, relayed?.sentAt ?? -Infinity) });
 }
 
-/**
- * The longest time for which a leader that still commits may leave a follower without a ping. This is an assumption,
- * and far longer than the leader's half tick.
- */
+/** The longest time for which a leader that still commits may leave a follower without a ping. This is an assumption. */
 export function relayMs(timeoutMs: number, tickTimeMs: number): number {
-  return Math.min(timeoutMs / 3, tickTimeMs);
+  return Math.min(timeoutMs / divisors.relay, tickTimeMs);
 }
 
 type Answer = Extract<ClockEvent, { is: 'answered' }>;

@@ -1,8 +1,19 @@
-import { copyOf, isOver, isProven, overdueAt, type Life } from './life.js';
+import {
+  asleep,
+  copyOf,
+  isOver,
+  isProven,
+  isSilent,
+  type Life,
+  overdueAt,
+  type Owed,
+  silentAt,
+  watched,
+} from './life.js';
+import { divisors } from '../network/timeout-parts.js';
 import { firstBeatAt, isActive, pulseAfter } from './proof-schedule.js';
 import { learn, type ClockEvent } from './session-clock.js';
 import type { SessionEnd } from './session-owner.js';
-import { asleep, isSilent, silentAt, watched, type Owed } from './wake-up.js';
 import { reached } from '../../support/reached.js';
 
 /** The life of a session after one more fact, and the orders to carry out in the same turn. No I/O, timer or clock. */
@@ -215,8 +226,8 @@ function attach(life: Life, now: number): Step {
   const { state, proof } = life;
   if (state.at !== 'connected' || life.attach !== 'none') return still(life);
   const { timeoutMs } = proof;
-  const pulseAt = state.pulseAt === Infinity ? Infinity : now + timeoutMs / 24;
-  return does({ ...pulsing(life, pulseAt), attach: 'dialling' }, { do: 'attach', drainMs: timeoutMs / 4 });
+  const pulseAt = state.pulseAt === Infinity ? Infinity : now + timeoutMs / divisors.slowAttach;
+  return does({ ...pulsing(life, pulseAt), attach: 'dialling' }, { do: 'attach', drainMs: timeoutMs / divisors.drain });
 }
 
 /** Heartbeats on the old connection give the proof: for one timeout, in which the session does not attach again. */

@@ -3,11 +3,10 @@ import type { Admission } from './admission.js';
 import { attemptMs, mostPauseMs } from '../network/attempt-time.js';
 import type { CancelTimer, Clock } from '../../support/clock.js';
 import { Connection } from '../connection/connection.js';
-import type { ConnectionListener, UnansweredAttempt } from '../connection/connection-listener.js';
-import type { ConnectionOptions } from '../connection/connection-options.js';
+import type { ConnectionListener, ConnectionOptions, UnansweredAttempt } from '../connection/connection-options.js';
 import { Listeners } from '../../support/listeners.js';
 import { loseAll, type Holding } from './holding.js';
-import { endsAt, isSettled, newLife, presumedUntil, type Life } from './life.js';
+import { endsAt, isSettled, type Life, newLife, type Owed, presumedUntil } from './life.js';
 import {
   absolute,
   closeSession,
@@ -19,10 +18,8 @@ import {
 import { Prover, type Checked } from './prover.js';
 import { step, type Fact, type Order } from './session-life.js';
 import type { SessionEnd, SessionOwner } from './session-owner.js';
-import type { SessionWatches } from './session-watches.js';
-import type { Owed } from './wake-up.js';
-import { unimplemented } from '../wire/unknown-request-error.js';
-import { isRetryableNumber, isZooKeeperError, ZooKeeperError } from '../wire/zookeeper-error.js';
+import type { SessionWatches } from './watches.js';
+import { errorNumbers, isRetryableNumber, isZooKeeperError, ZooKeeperError } from '../wire/zookeeper-error.js';
 
 /**
  * The connection and the timer of a session. It feeds each fact to `session-life.ts`, which decides, and carries out the
@@ -162,7 +159,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
     }
     // The error is about the session or the server, not about the request. Only the next ConnectResponse can show the
     // true state. At a server without transactions no session can be proven, but the next server may have them.
-    if (isRetryableNumber(error) || (isProof && error === unimplemented))
+    if (isRetryableNumber(error) || (isProof && error === errorNumbers.UNIMPLEMENTED))
       this.connection.drop(new Error(`the server answered ${name} with error ${error}`));
   }
 

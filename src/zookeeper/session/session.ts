@@ -5,17 +5,17 @@ import type { ConnectionFacts } from '../connection/connection.js';
 import { Companions } from '../../support/companions.js';
 import { waitBefore, type Deadline } from '../../support/deadline.js';
 import type { Holding } from './holding.js';
-import { endsAt, isOver, isProven, overdueAt, type SessionState } from './life.js';
+import { endsAt, isOver, isProven, overdueAt, type SessionState, stalledMs } from './life.js';
 import { sync, type Operation } from '../wire/operations.js';
+import { divisors } from '../network/timeout-parts.js';
 import { beforeGrant } from './proof-schedule.js';
 import type { Checked } from './prover.js';
 import type { Reply } from '../wire/replies.js';
 import { deadlineOf } from './session-clock.js';
 import type { SessionOwner } from './session-owner.js';
 import { SessionShell, type SessionOptions } from './session-shell.js';
-import { SessionWatches } from './session-watches.js';
+import { SessionWatches } from './watches.js';
 import { untilAnswered, type Question } from './until-answered.js';
-import { stalledMs } from './wake-up.js';
 import { whenNoNode } from '../wire/zookeeper-error.js';
 import { reached } from '../../support/reached.js';
 
@@ -100,7 +100,6 @@ export class Session {
     return isProven(this.#shell.life);
   }
 
-  /** The holds of this session now. */
   get holdings(): ReadonlySet<Holding> {
     return this.#holdings;
   }
@@ -239,7 +238,7 @@ export class Session {
    * often does not bring it earlier.
    */
   get proofPauseMs(): number {
-    return this.timeoutMs / 24;
+    return this.timeoutMs / divisors.proofPause;
   }
 
   /**

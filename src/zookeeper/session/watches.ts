@@ -1,40 +1,180 @@
+import { inNoContext } from '../../support/no-context.js';
+import { Listeners } from '../../support/listeners.js';
 import {
   exists,
   getChildren,
   getData,
+  removeWatch,
   type Operation,
   type Stat,
   type WatchEventType,
   type WatchKind,
 } from '../wire/operations.js';
+import type { Reply } from '../wire/replies.js';
+import { isRetryable, ZooKeeperError } from '../wire/zookeeper-error.js';
+import { reached } from '../../support/reached.js';
+
+/** The watches of one session. They move to the next connection with it. */
+export class SessionWatches {
+  readonly #session: WatchingSession;
+  readonly #byKind: Readonly<Record<WatchKind, Watches>> = { data: new Watches(), children: new Watches() };
+  readonly #events = new Listeners<WatchEvent>();
+
+  constructor(session: WatchingSession) {
+    this.#session = session;
+  }
+
+  /**
+   * Calls `listener` at every watch event that the servers report to this session. Watches that were planted by a
+   * request of their own end with the connection, and are not planted again.
+   */
+  onEvent(listener: (event: WatchEvent) => void): () => void {
+    return this.#events.add(listener);
+  }
+
+  /**
+   * Reads the znode, and calls `listener` at its next event. If the znode does not exist, resolves with undefined and
+   * plants no watch, unless `what` is `creation`. If the answer was lost, the next connection plants the watch again.
+   */
+  async plant<What extends keyof Watched>(
+    path: string,
+    what: What,
+    listener: WatchListener,
+  ): Promise<Watched[What] | undefined> {
+    const watches = this.#byKind[watchKindOf(what)];
+    watches.add(path, listener);
+    const question = watchQuestions[what](path);
+    // An overloaded server may put the read off. If nobody waits any more by then, it would leave a watch behind.
+    const beforeWrite = (): void => {
+      if (watches.has(path)) return;
+      reached('a watch put off until nobody wanted it');
+      throw new ZooKeeperError(ZooKeeperError.connectionLoss, question.name, path);
+    };
+    const there = await this.#session.find({ ...question, beforeWrite });
+    if (what === 'creation' && there !== undefined) this.remove(path, what, listener, { forget: true });
+    if (what !== 'creation' && there === undefined) reached('a znode to watch was gone');
+    if (what !== 'creation' && there === undefined) this.remove(path, what, listener, { forget: false });
+    return there;
+  }
+
+  /** `forget` also removes the watch from the server, which otherwise keeps it as long as the znode exists. */
+  remove(path: string, what: keyof Watched, listener: WatchListener, options: { readonly forget: boolean }): void {
+    const kind = watchKindOf(what);
+    if (!this.#byKind[kind].delete(path, listener) || !options.forget || !this.#session.isConnected) return;
+    // After a failure, the server forgets the watch with the connection, or with the znode.
+    void inNoContext(() => this.#session.request(removeWatch(path, kind)).catch(() => {}));
+  }
+
+  /** True if a listener waits for the next event of the znode. Then the znode still exists, unchanged. */
+  has(path: string): boolean {
+    return this.#byKind.data.has(path);
+  }
+
+  /** The server reports the deletion of a znode once, for both kinds of watches. */
+  fired(path: string, event: WatchEventType): void {
+    if (event !== 'children') this.#byKind.data.fire(path, event);
+    if (event === 'children' || event === 'deleted') this.#byKind.children.fire(path, event);
+    if (!this.#events.isEmpty) this.#events.tell({ path, type: event });
+  }
+
+  paths(kind: WatchKind): string[] {
+    return this.#byKind[kind].paths();
+  }
+}
+
+/** A change that a watch has reported. */
+export interface WatchEvent {
+  readonly path: string;
+  readonly type: WatchEventType;
+}
+
+interface WatchingSession {
+  readonly isConnected: boolean;
+  find<T>(operation: Operation<T>): Promise<T | undefined>;
+  request<T>(operation: Operation<T>): Promise<Reply<T>>;
+}
 
 /**
- * The watches of one kind in one session, counted by path. The server keeps one watch per (session, path), for any
- * number of listeners. A watch fires once, for all its listeners. Most paths have one listener, and need no set.
+ * Reports a znode's present content, and then its next event once, also if both arrive in one chunk. Returns a function
+ * that removes the watch.
  */
+export function watchZnode<What extends 'data' | 'children'>(
+  session: { readonly watches: SessionWatches },
+  path: string,
+  what: What,
+  listener: ZnodeListener<Watched[What]>,
+): () => void {
+  // The promise of the answer settles after an event that is read from the same chunk.
+  let early: WatchEventType | undefined;
+  let tellEvent: WatchListener = (event) => (early = event);
+  const fired: WatchListener = (event) => tellEvent(event);
+  const answered = (): void => {
+    tellEvent = listener.told;
+    if (early) listener.told(early);
+  };
+  tell(session.watches.plant(path, what, fired), listener, answered);
+  return () => {
+    early = undefined;
+    session.watches.remove(path, what, fired, { forget: true });
+  };
+}
+
+/** The callbacks for a watched znode. */
+export interface ZnodeListener<Found> {
+  /** Called with the present content of the znode. */
+  readonly found?: ((znode: Found) => void) | undefined;
+  /** Called at the next event. `deleted` is also reported if the znode does not exist. */
+  readonly told: WatchListener;
+  /**
+   * Called if the answer was lost. The next connection plants the watch again, but does not report changes from before
+   * the last answer on this one.
+   */
+  readonly lost?: () => void;
+  /** Called if the server refused to plant the watch. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** A separate function, so that nothing of the request stays in memory as long as the watch does. */
+function tell<Found>(
+  answer: Promise<Found | undefined>,
+  { found, told, lost, failed }: ZnodeListener<Found>,
+  answered: () => void,
+): void {
+  answer.then(
+    (znode) => {
+      if (znode === undefined) return told('deleted');
+      found?.(znode);
+      answered();
+    },
+    (error: unknown) => {
+      if (isRetryable(error)) lost?.();
+      else failed(error);
+      answered();
+    },
+  );
+}
+
+/** The listeners of one kind of watch in one session, by path. The server keeps one watch per (session, path). */
 export class Watches {
-  readonly #byPath = new Map<string, WatchListener | Set<WatchListener>>();
+  readonly #byPath = new Map<string, Listeners<WatchEventType>>();
 
   add(path: string, listener: WatchListener): void {
-    const present = this.#byPath.get(path);
-    if (present === undefined) this.#byPath.set(path, listener);
-    else if (typeof present !== 'function') present.add(listener);
-    else if (present !== listener) this.#byPath.set(path, new Set([present, listener]));
+    const present = this.#byPath.get(path) ?? new Listeners();
+    present.add(listener);
+    this.#byPath.set(path, present);
   }
 
   /** Returns true if the path has no listener any more, so that the server's watch should be removed. */
   delete(path: string, listener: WatchListener): boolean {
     const present = this.#byPath.get(path);
-    const isLast =
-      typeof present === 'function' ? present === listener : present?.delete(listener) === true && present.size === 0;
-    return isLast && this.#byPath.delete(path);
+    return present?.delete(listener) === true && present.isEmpty && this.#byPath.delete(path);
   }
 
+  /** A watch fires once, for all its listeners. */
   fire(path: string, event: WatchEventType): void {
     const present = this.#byPath.get(path);
     this.#byPath.delete(path);
-    if (present === undefined) return;
-    for (const listener of typeof present === 'function' ? [present] : present) listener(event);
+    present?.tell(event);
   }
 
   has(path: string): boolean {

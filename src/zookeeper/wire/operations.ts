@@ -1,5 +1,4 @@
 import type { Reader, Writer } from './wire.js';
-import { ZooKeeperError } from './zookeeper-error.js';
 
 /**
  * One request: how to write it, how to read its answer, and what the answer proves (`write`: the request went through
@@ -40,6 +39,15 @@ export interface Stat {
   /** The number of writes to the znode's data. */
   readonly version: number;
   readonly ephemeralOwner: bigint;
+}
+
+/** The children of a znode. */
+export interface ChildList {
+  readonly names: string[];
+  /** The number that the next sequential child gets. */
+  readonly next: number;
+  /** The transaction that created or deleted a child last. */
+  readonly pzxid: bigint;
 }
 
 /**
@@ -95,48 +103,6 @@ export function createPersistent(path: string, acl: readonly AclEntry[]): Operat
   return creation('create', path, noData, acl, createModes.persistent, readPath);
 }
 
-/**
- * A part of a transaction that creates a znode. The answer is the path, with the number that the server appended to a
- * sequential one.
- *
- * @param ttlMs only for the modes with a time to live
- */
-export function createInTransaction(
-  path: string,
-  data: Uint8Array,
-  acl: readonly AclEntry[],
-  mode: keyof typeof createModes,
-  ttlMs?: number,
-): Operation<string> {
-  const number = createModes[mode];
-  if (mode === 'container') return answeredByCreate2(creation('createContainer', path, data, acl, number, readPath));
-  const create = creation(ttlMs === undefined ? 'create' : 'createTTL', path, data, acl, number, readPath);
-  if (ttlMs === undefined) return create;
-  return answeredByCreate2({
-    ...create,
-    write: (to) => {
-      create.write(to);
-      return to.long(BigInt(ttlMs));
-    },
-  });
-}
-
-/**
- * In a transaction, the result of a container, and of a znode with a time to live, has a Stat behind its path. The
- * results of the other modes have none (3.8.0).
- */
-function answeredByCreate2(part: Operation<string>): Operation<string> {
-  return {
-    ...part,
-    resultOpcode: opcodes.create2,
-    read: (from) => {
-      const path = part.read(from);
-      readStat(from);
-      return path;
-    },
-  };
-}
-
 export function remove(path: string, version = anyVersion): Operation<void> {
   return operation('delete', 'write', path, (to) => to.path(path).int(version), nothing);
 }
@@ -167,14 +133,9 @@ export function getChildren(path: string, watch = false): Operation<string[]> {
   return operation('getChildren2', 'read', path, (to) => to.path(path).flag(watch), readNames);
 }
 
-/** As `getChildren`, with the transaction that created or deleted a child last. */
-export function getChildrenAndChange(path: string, watch: boolean): Operation<{ names: string[]; pzxid: bigint }> {
+/** As `getChildren`, with what else the answer says of the list. */
+export function getChildList(path: string, watch = false): Operation<ChildList> {
   return operation('getChildren2', 'read', path, (to) => to.path(path).flag(watch), readChildren);
-}
-
-/** As `getChildren`, with the number that the next sequential child gets. */
-export function getSequence(path: string): Operation<{ names: string[]; next: number }> {
-  return operation('getChildren2', 'read', path, (to) => to.path(path).flag(false), readChildren);
 }
 
 /** Lets the server catch up with its leader before it answers the next requests on this connection. */
@@ -182,77 +143,9 @@ export function sync(path: string): Operation<string> {
   return operation('sync', 'sync', path, (to) => to.path(path), readPath);
 }
 
-/** A part of a transaction. It fails with NO_NODE unless the znode exists. */
-export function checkExists(path: string): Operation<void> {
-  return checkVersion(path, anyVersion);
-}
-
-/** As `checkExists`. It also fails with BAD_VERSION unless the znode's data have this version. */
-export function checkVersion(path: string, version = anyVersion): Operation<void> {
-  return operation('check', 'write', path, (to) => to.path(path).int(version), nothing);
-}
-
-/** The answer to a transaction: all parts were executed, or none. */
-export type MultiAnswer<Results extends readonly unknown[]> =
-  | { readonly is: 'done'; readonly results: Results }
-  /**
-   * `errors`: the error of each part; undefined for a part that was valid by itself, or was not tried. `error`: the
-   * first of these errors.
-   */
-  | {
-      readonly is: 'refused';
-      readonly errors: readonly (ZooKeeperError | undefined)[];
-      readonly error: ZooKeeperError;
-    };
-
-/**
- * Executes all parts in one transaction through the quorum, or none of them.
- *
- * @example
- * multi(checkExists('/lock/next'), remove('/lock/own'));
- */
-export function multi<Results extends readonly unknown[]>(
-  ...parts: { readonly [Index in keyof Results]: Operation<Results[Index]> }
-): Operation<MultiAnswer<Results>> {
-  const all: readonly Operation<unknown>[] = parts;
-  const request = operation(
-    'multi',
-    'write',
-    all.at(-1)?.path ?? '/',
-    (to) => {
-      for (const part of all) {
-        to.int(part.opcode).flag(false).int(-1);
-        part.write(to);
-      }
-      return to.int(-1).flag(true).int(-1);
-    },
-    (from) => readMulti(from, all) as MultiAnswer<Results>,
-  );
-  // A leader that ends the session refuses the first part by SESSION_EXPIRED. Such an answer proves nothing.
-  return { ...request, sessionError };
-}
-
-function sessionError(value: unknown): number {
-  const answer = value as MultiAnswer<readonly unknown[]>;
-  return answer.is === 'refused' && answer.error.isRetryable ? answer.error.number : 0;
-}
-
 /** The same operation with the servers' paths, without the chroot. */
 export function absolute<T>(operation: Operation<T>): Operation<T> {
   return { ...operation, isAbsolute: true };
-}
-
-/**
- * A transaction through the quorum that changes nothing and is never refused. It checks the servers' root, which always
- * exists. The chroot may not exist.
- */
-export function checkServers(): Operation<MultiAnswer<readonly unknown[]>> {
-  return absolute(check(['/']));
-}
-
-/** A transaction through the quorum that changes nothing. It is refused if one of the znodes does not exist. */
-export function check(paths: readonly string[]): Operation<MultiAnswer<readonly unknown[]>> {
-  return { ...multi<readonly unknown[]>(...paths.map(checkExists)), isProof: true };
 }
 
 /** Removes this session's watch on a path. Otherwise the server would keep the watch as long as the znode exists. */
@@ -302,7 +195,7 @@ export function closeSession(): Operation<void> {
 }
 
 /** ZooKeeper's ZooDefs.OpCode. */
-const opcodes = {
+export const opcodes = {
   create: 1,
   delete: 2,
   exists: 3,
@@ -323,7 +216,7 @@ const opcodes = {
 } as const;
 
 /** ZooKeeper's CreateMode. */
-const createModes = {
+export const createModes = {
   persistent: 0,
   ephemeral: 1,
   persistentSequential: 2,
@@ -337,11 +230,10 @@ const watcherTypes: Readonly<Record<WatchKind, number>> = { children: 1, data: 2
 /** ZooKeeper's AddWatchMode. */
 const persistentRecursive = 1;
 const anyWatcher = 3;
-const anyVersion = -1;
-const systemError = -1;
+export const anyVersion = -1;
 const noData = new Uint8Array(0);
 
-function operation<T>(
+export function operation<T>(
   name: keyof typeof opcodes,
   kind: Operation<T>['kind'],
   path: string,
@@ -351,7 +243,7 @@ function operation<T>(
   return { name, opcode: opcodes[name], kind, path, write, read };
 }
 
-function creation<T>(
+export function creation<T>(
   name: 'create' | 'create2' | 'createContainer' | 'createTTL',
   path: string,
   data: Uint8Array,
@@ -377,7 +269,7 @@ function isSequential(mode: number): boolean {
   return mode === persistentSequential || mode === ephemeralSequential || mode === persistentSequentialWithTtl;
 }
 
-function readPath(from: Reader): string {
+export function readPath(from: Reader): string {
   return from.path();
 }
 
@@ -398,7 +290,7 @@ function readNames(from: Reader): string[] {
 }
 
 /** A list in which a count or a length was changed on its way must not hide a znode. */
-function readChildren(from: Reader): { names: string[]; next: number; pzxid: bigint } {
+function readChildren(from: Reader): ChildList {
   const names = from.texts();
   from.skip(36); // czxid, mzxid, ctime, mtime, version
   const changes = from.int();
@@ -412,7 +304,7 @@ function readChildren(from: Reader): { names: string[]; next: number; pzxid: big
   return { names, next: ((changes + children) >>> 0) / 2, pzxid };
 }
 
-function readStat(from: Reader): Stat {
+export function readStat(from: Reader): Stat {
   const czxid = from.long();
   const mzxid = from.long();
   const createdAtMs = Number(from.long());
@@ -424,39 +316,6 @@ function readStat(from: Reader): Stat {
   return { czxid, mzxid, createdAtMs, version, ephemeralOwner };
 }
 
-/**
- * The codes 0 and RUNTIME_INCONSISTENCY. If one part fails, the server answers all other parts with these codes: they
- * were rolled back, or not tried.
- */
-const notTheCause: ReadonlySet<number> = new Set([0, -2]);
-
-function readMulti(from: Reader, parts: readonly Operation<unknown>[]): MultiAnswer<readonly unknown[]> {
-  const results: unknown[] = [];
-  const errors: (ZooKeeperError | undefined)[] = [];
-  for (const part of parts) {
-    const type = from.int();
-    from.flag();
-    from.int();
-    if (type === -1) {
-      const error = from.int();
-      errors.push(notTheCause.has(error) ? undefined : new ZooKeeperError(error, part.name, part.path));
-    } else if (type === (part.resultOpcode ?? part.opcode)) {
-      results.push(part.read(from));
-      errors.push(undefined);
-    } else {
-      const due = part.resultOpcode ?? part.opcode;
-      throw new RangeError(`The answer to a transaction has opcode ${type}, but opcode ${due} was due`);
-    }
-  }
-  if (results.length === parts.length) return { is: 'done', results };
-  return {
-    is: 'refused',
-    errors,
-    error:
-      errors.find((error) => error !== undefined) ?? new ZooKeeperError(systemError, 'multi', parts[0]?.path ?? '/'),
-  };
-}
-
-function nothing(): void {
+export function nothing(): void {
   // The record has no body.
 }

@@ -1,7 +1,6 @@
-import { withoutStack } from './without-stack.js';
 import type { Operation } from './operations.js';
 import type { Writer } from './wire.js';
-import { ZooKeeperError } from './zookeeper-error.js';
+import { errorNumbers, ZooKeeperError } from './zookeeper-error.js';
 
 /** A server's answer to a request. */
 export interface Reply<T> {
@@ -25,7 +24,7 @@ export class Call {
   /** The length of its frame if the request is a change, whose length its caller chooses; else 0. */
   bytes = 0;
   /** How often an overloaded server has asked for the request again later. */
-  timesPostponed: number | undefined = undefined;
+  timesPostponed = 0;
 
   constructor(operation: Operation<unknown>, resolve: Call['resolve'], reject: Call['reject']) {
     this.operation = operation;
@@ -38,7 +37,6 @@ export class Call {
   }
 }
 
-/** The header of a server's answer. */
 export interface ReplyHeader {
   readonly xid: number;
   readonly zxid: bigint;
@@ -54,7 +52,30 @@ export function readReplyHeader(frame: Buffer): ReplyHeader {
   return { xid: frame.readInt32BE(4), zxid: frame.readBigInt64BE(8), error: frame.readInt32BE(16) };
 }
 
+/** The error of a request, by ZooKeeper's number. */
+export function errorOf({ name, path }: Operation<unknown>, number: number, cause?: unknown): ZooKeeperError {
+  return withoutStack(() => new ZooKeeperError(number, name, path, { cause }));
+}
+
 /** The connection ended before the answer: nobody knows whether the request was executed. */
-export function connectionLost({ name, path }: Operation<unknown>, cause: unknown): ZooKeeperError {
-  return withoutStack(() => new ZooKeeperError(ZooKeeperError.connectionLoss, name, path, { cause }));
+export function connectionLost(operation: Operation<unknown>, cause: unknown): ZooKeeperError {
+  return errorOf(operation, errorNumbers.CONNECTION_LOSS, cause);
+}
+
+/**
+ * Makes an error without a stack. For the errors of the servers' answers: their stack would show only how the answer
+ * arrived, and twenty thousand stacks in a burst keep the garbage collector busy for seconds.
+ */
+export function withoutStack<E extends Error>(make: () => E): E {
+  const { stackTraceLimit } = Error;
+  try {
+    Error.stackTraceLimit = 0;
+  } catch {
+    return make(); // An application may have frozen the class.
+  }
+  try {
+    return make();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }

@@ -1,5 +1,5 @@
 import type { Operation } from './operations.js';
-import { ZooKeeperError } from './zookeeper-error.js';
+import { errorNumbers, ZooKeeperError } from './zookeeper-error.js';
 
 /** A mechanism of SASL that is in a package of its own, such as Kerberos in `@zookeeper-fair-lock/kerberos`. */
 export interface SaslMechanism {
@@ -52,7 +52,8 @@ export interface SaslPeer {
  * @throws SaslRefusal with this text if the server has refused the account
  */
 export function checkAnswer(error: number, refusal?: string): void {
-  if (error === authFailedError || error === requiredError) throw new SaslRefusal('account', refusal);
+  if (error === errorNumbers.AUTH_FAILED || error === errorNumbers.SESSION_CLOSED_REQUIRE_SASL_AUTH)
+    throw new SaslRefusal('account', refusal);
   if (error !== 0) throw new ZooKeeperError(error, 'sasl', '/');
 }
 
@@ -94,8 +95,3 @@ export function saslToken(token: Buffer): Operation<Buffer> {
     read: (from) => from.bytes(),
   };
 }
-
-const authFailedError = -115;
-
-/** ZooKeeper's SESSION_CLOSED_REQUIRE_SASL_AUTH. */
-export const requiredError = -124;

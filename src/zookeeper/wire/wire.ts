@@ -145,11 +145,11 @@ export class Reader {
   }
 
   int(): number {
-    return this.#buffer.readInt32BE(this.#next(4));
+    return this.#buffer.readInt32BE(this.skip(4));
   }
 
   long(): bigint {
-    return this.#buffer.readBigInt64BE(this.#next(8));
+    return this.#buffer.readBigInt64BE(this.skip(8));
   }
 
   /** @throws RangeError if something is left of the frame: a count or a length in it was wrong */
@@ -158,13 +158,8 @@ export class Reader {
     if (left > 0) throw new RangeError(`A frame of ${this.#buffer.length} bytes has ${left} bytes too many`);
   }
 
-  /** Moves behind the next `bytes` bytes. */
-  skip(bytes: number): void {
-    this.#next(bytes);
-  }
-
   flag(): boolean {
-    return this.#buffer.readUInt8(this.#next(1)) === 1;
+    return this.#buffer.readUInt8(this.skip(1)) === 1;
   }
 
   /** Returns the next number, and leaves it unread. */
@@ -180,7 +175,7 @@ export class Reader {
 
   text(): string {
     const length = this.#length(1);
-    const at = this.#next(length);
+    const at = this.skip(length);
     return this.#buffer.toString('utf8', at, at + length);
   }
 
@@ -216,10 +211,10 @@ export class Reader {
   }
 
   /**
-   * Returns the position of the next `bytes` bytes, and moves behind them. Checked here, because Node's own error would
-   * name an offset.
+   * Moves behind the next `bytes` bytes, and returns their position. Checked here, because Node's own error would name an
+   * offset.
    */
-  #next(bytes: number): number {
+  skip(bytes: number): number {
     const at = this.#at;
     if (at + bytes > this.#buffer.length) throw new RangeError(`A frame of ${this.#buffer.length} bytes is cut short`);
     this.#at += bytes;

@@ -1,5 +1,4 @@
 import { printableLines } from '../../support/printable.js';
-import { marshallingError, UnknownRequestError } from './unknown-request-error.js';
 
 /**
  * The error code of a ZooKeeper server's answer, or `CONNECTION_LOSS` if the connection ended before the answer. It is
@@ -53,8 +52,8 @@ export class ZooKeeperError extends Error {
    * the request may have been executed: check before you repeat it.
    */
   get isDefinite(): boolean {
-    const wasNotSent = this.number === marshallingError && this.cause instanceof UnknownRequestError;
-    return wasNotSent || definite.has(this.number);
+    const wasNotSent = this.code === 'MARSHALLING_ERROR' && this.cause instanceof UnknownRequestError;
+    return wasNotSent || definite.has(this.code);
   }
 
   /**
@@ -62,53 +61,80 @@ export class ZooKeeperError extends Error {
    * retryable errors).
    */
   get isRetryable(): boolean {
-    return isRetryableNumber(this.number);
+    return retryable.has(this.code);
   }
 
   /** The number of `CONNECTION_LOSS`: the client cannot know whether the request was executed. */
   static readonly connectionLoss = -4;
 }
 
-const names: Record<number, string> = {
-  [-1]: 'SYSTEM_ERROR',
-  [-2]: 'RUNTIME_INCONSISTENCY',
-  [-3]: 'DATA_INCONSISTENCY',
-  [-4]: 'CONNECTION_LOSS',
-  [-5]: 'MARSHALLING_ERROR',
-  [-6]: 'UNIMPLEMENTED',
-  [-7]: 'OPERATION_TIMEOUT',
-  [-8]: 'BAD_ARGUMENTS',
-  [-13]: 'NEW_CONFIG_NO_QUORUM',
-  [-14]: 'RECONFIG_IN_PROGRESS',
-  [-100]: 'API_ERROR',
-  [-101]: 'NO_NODE',
-  [-102]: 'NO_AUTH',
-  [-103]: 'BAD_VERSION',
-  [-108]: 'NO_CHILDREN_FOR_EPHEMERALS',
-  [-110]: 'NODE_EXISTS',
-  [-111]: 'NOT_EMPTY',
-  [-112]: 'SESSION_EXPIRED',
-  [-113]: 'INVALID_CALLBACK',
-  [-114]: 'INVALID_ACL',
-  [-115]: 'AUTH_FAILED',
-  [-118]: 'SESSION_MOVED',
-  [-119]: 'NOT_READ_ONLY',
-  [-120]: 'EPHEMERAL_ON_LOCAL_SESSION',
-  [-121]: 'NO_WATCHER',
-  [-122]: 'REQUEST_TIMEOUT',
-  [-123]: 'RECONFIG_DISABLED',
-  [-124]: 'SESSION_CLOSED_REQUIRE_SASL_AUTH',
-  [-125]: 'QUOTA_EXCEEDED',
-  [-127]: 'THROTTLED_OP',
-};
+/** ZooKeeper's KeeperException.Code. */
+export const errorNumbers = {
+  SYSTEM_ERROR: -1,
+  RUNTIME_INCONSISTENCY: -2,
+  DATA_INCONSISTENCY: -3,
+  CONNECTION_LOSS: -4,
+  MARSHALLING_ERROR: -5,
+  UNIMPLEMENTED: -6,
+  OPERATION_TIMEOUT: -7,
+  BAD_ARGUMENTS: -8,
+  NEW_CONFIG_NO_QUORUM: -13,
+  RECONFIG_IN_PROGRESS: -14,
+  API_ERROR: -100,
+  NO_NODE: -101,
+  NO_AUTH: -102,
+  BAD_VERSION: -103,
+  NO_CHILDREN_FOR_EPHEMERALS: -108,
+  NODE_EXISTS: -110,
+  NOT_EMPTY: -111,
+  SESSION_EXPIRED: -112,
+  INVALID_CALLBACK: -113,
+  INVALID_ACL: -114,
+  AUTH_FAILED: -115,
+  SESSION_MOVED: -118,
+  NOT_READ_ONLY: -119,
+  EPHEMERAL_ON_LOCAL_SESSION: -120,
+  NO_WATCHER: -121,
+  REQUEST_TIMEOUT: -122,
+  RECONFIG_DISABLED: -123,
+  SESSION_CLOSED_REQUIRE_SASL_AUTH: -124,
+  QUOTA_EXCEEDED: -125,
+  THROTTLED_OP: -127,
+} as const;
 
-const definite = new Set([-6, -8, -100, -101, -102, -103, -108, -110, -111, -114, -120, -121, -125, -127]);
+const names: Partial<Record<number, string>> = Object.fromEntries(
+  Object.entries(errorNumbers).map(([name, number]) => [number, name]),
+);
 
-const retryable = new Set([-4, -7, -112, -118, -122, -124]);
+const definite: ReadonlySet<string> = new Set<keyof typeof errorNumbers>([
+  'UNIMPLEMENTED',
+  'BAD_ARGUMENTS',
+  'API_ERROR',
+  'NO_NODE',
+  'NO_AUTH',
+  'BAD_VERSION',
+  'NO_CHILDREN_FOR_EPHEMERALS',
+  'NODE_EXISTS',
+  'NOT_EMPTY',
+  'INVALID_ACL',
+  'EPHEMERAL_ON_LOCAL_SESSION',
+  'NO_WATCHER',
+  'QUOTA_EXCEEDED',
+  'THROTTLED_OP',
+]);
+
+const retryable: ReadonlySet<string> = new Set<keyof typeof errorNumbers>([
+  'CONNECTION_LOSS',
+  'OPERATION_TIMEOUT',
+  'SESSION_EXPIRED',
+  'SESSION_MOVED',
+  'REQUEST_TIMEOUT',
+  'SESSION_CLOSED_REQUIRE_SASL_AUTH',
+]);
 
 /** As `isRetryable` of an error, for the number in an answer. */
 export function isRetryableNumber(number: number): boolean {
-  return retryable.has(number);
+  return retryable.has(names[number] ?? '');
 }
 
 /** For `catch`: replaces the error NO_NODE by a value. */
@@ -133,3 +159,60 @@ export function isZooKeeperError(
 ): error is ZooKeeperError {
   return error instanceof ZooKeeperError && (codes.length === 0 || codes.some((code) => error.is(code)));
 }
+
+/**
+ * A server does not know a request, or not one of this length. Some servers say so, and others end each connection on
+ * which they get the request, as a filter between the client and the server may do.
+ */
+export class UnknownRequestError extends Error {
+  /** `host:port` */
+  readonly server: string;
+  readonly operation: string;
+  /** True if the server said so. A server may end connections for another reason, too. */
+  readonly isSaid: boolean;
+  /** The length of the request, if the server knows shorter ones; else 0. */
+  readonly bytes: number;
+
+  constructor(
+    server: string,
+    operation: string,
+    how: 'does not know' | 'ends each connection on which it gets',
+    bytes = 0,
+  ) {
+    super(`${server} ${how} the request ${operation}${bytes > 0 ? ` with ${bytes} bytes` : ''}`);
+    this.server = server;
+    this.operation = operation;
+    this.isSaid = how === 'does not know';
+    this.bytes = bytes;
+  }
+
+  /** ZooKeeper's number of the request's error, as if the server had said so. */
+  get number(): number {
+    return this.bytes > 0 ? errorNumbers.MARSHALLING_ERROR : errorNumbers.UNIMPLEMENTED;
+  }
+
+  /** The advice to the user. */
+  get cure(): string {
+    return this.bytes > 0 ? shorterRequests : neededServers;
+  }
+}
+
+/** The UnknownRequestError that is the reason of an error, if there is one. */
+export function unknownRequestIn(error: unknown): UnknownRequestError | undefined {
+  let each = error;
+  while (each instanceof Error && !(each instanceof UnknownRequestError)) each = each.cause;
+  return each instanceof UnknownRequestError ? each : undefined;
+}
+
+/**
+ * A longer change is suspected for its length: the servers' `jute.maxbuffer` may be low. Without data, the changes of
+ * locks are shorter.
+ */
+export const longestUsual = 4_096;
+
+/** The advice for a request that the servers do not know. */
+export const neededServers =
+  'ZooKeeper 3.5 or later is needed, without a filter between the client and the servers: `zklock check` names the versions';
+
+const shorterRequests =
+  'Servers do so at a request that is longer than their jute.maxbuffer: give less `data`, or raise jute.maxbuffer on all servers';

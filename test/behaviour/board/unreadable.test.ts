@@ -3,11 +3,11 @@ import { InterProcessMutex } from '../../../src/index.ts';
 import {
   createEphemeral,
   createPersistent,
-  multi,
   openAcl,
   remove,
   type Operation,
 } from '../../../src/zookeeper/wire/operations.ts';
+import { multi } from '../../../src/zookeeper/wire/transaction.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
 import { answered, once } from '../../../lab/proxy/frame-matches.ts';

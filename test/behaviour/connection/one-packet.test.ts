@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { OnceATick } from '../../../src/zookeeper/session/once-a-tick.ts';
+import { OnceATick } from '../../../src/internals/listing.ts';
 import { exists, getChildren } from '../../../src/zookeeper/wire/operations.ts';
 
 describe('the requests of one tick', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Deadline } from '../../../src/support/deadline.ts';
 import { createPersistent, exists, getChildren, getData, openAcl } from '../../../src/zookeeper/wire/operations.ts';
-import { watchZnode } from '../../../src/zookeeper/session/watch-znode.ts';
+import { watchZnode } from '../../../src/zookeeper/session/watches.ts';
 import type { WatchEventType } from '../../../src/zookeeper/wire/operations.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';

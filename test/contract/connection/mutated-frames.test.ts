@@ -3,15 +3,12 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { InterProcessMutex } from '../../../src/index.ts';
 import {
-  check,
-  checkExists,
   createContainer,
   createPersistent,
   createSequential,
   exists,
   getChildren,
   getData,
-  multi,
   openAcl,
   remove,
   setData,
@@ -19,6 +16,7 @@ import {
   sync,
   type Operation,
 } from '../../../src/zookeeper/wire/operations.ts';
+import { check, checkExists, multi } from '../../../src/zookeeper/wire/transaction.ts';
 import { isZooKeeperError } from '../../../src/zookeeper/wire/zookeeper-error.ts';
 import type { Network } from '../../../src/zookeeper/network/network.ts';
 import { ServerTraits } from '../../../src/zookeeper/connection/server-traits.ts';

@@ -61,15 +61,15 @@ export const mutants = [
   {
     name: 'a list that is too long is downloaded again and again',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: "unreadable instanceof TooLongError && kind === 'read'",
+    find: "unreadable instanceof TooLongError && operation.kind === 'read'",
     replace: 'unreadable === undefined',
     tests: tests('behaviour/field/too-long', 'one download and one error'),
   },
   {
     name: 'a create whose answer is too long counts as never executed',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: "TooLongError && kind === 'read'",
-    replace: 'TooLongError && kind',
+    find: "TooLongError && operation.kind === 'read'",
+    replace: 'TooLongError && operation.kind',
     tests: tests('behaviour/field/too-long', 'to a create'),
   },
   {

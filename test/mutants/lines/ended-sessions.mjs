@@ -271,14 +271,14 @@ export const mutants = [
   },
   {
     name: 'a proof waits for room in the window behind all other requests',
-    file: 'src/zookeeper/connection/request-lanes.ts',
+    file: 'src/zookeeper/connection/flow-window.ts',
     find: "if (isProof || kind === 'sync' || name === 'setWatches') return 'proof';",
     replace: 'void [isProof, kind];',
     tests: tests('unit/request-lanes', 'go out as proofs'),
   },
   {
     name: 'a waiter that leaves deletes its znode while the removal of its watches waits behind a burst',
-    file: 'src/zookeeper/connection/request-lanes.ts',
+    file: 'src/zookeeper/connection/flow-window.ts',
     find: ", 'removeWatches']",
     replace: ']',
     tests: tests('unit/request-lanes', 'go out as proofs'),

@@ -117,7 +117,7 @@ export const mutants = [
   },
   {
     name: 'a watch stays on the server when its waiter has left',
-    file: 'src/zookeeper/session/session-watches.ts',
+    file: 'src/zookeeper/session/watches.ts',
     find: 'void inNoContext(() => this.#session.request(removeWatch(path, kind)).catch(() => {}));',
     replace: '',
     tests: tests('behaviour/requests', 'of a waiter that gives up remove its watch'),

@@ -269,7 +269,7 @@ export const mutants = [
   },
   {
     name: 'an event that arrived in one chunk with the answer of its watch is told before the answer',
-    file: 'src/zookeeper/session/watch-znode.ts',
+    file: 'src/zookeeper/session/watches.ts',
     find: 'let tellEvent: WatchListener = (event) => (early = event);',
     replace: 'let tellEvent: WatchListener = listener.told;',
     tests: tests('behaviour/look-ahead', 'the answer to the read of its predecessor'),
@@ -283,7 +283,7 @@ export const mutants = [
   },
   {
     name: 'close() waits for a half-open connection',
-    file: 'src/zookeeper/session/wake-up.ts',
+    file: 'src/zookeeper/session/life.ts',
     find: 'return owedSince === undefined ? Infinity : silentAt(life, owedSince);',
     replace: 'return Infinity;',
     tests: tests('behaviour/races', 'a close whose request is lost'),
@@ -402,14 +402,14 @@ export const mutants = [
   },
   {
     name: 'a server that grants a session and keeps silent takes the whole time to connect',
-    file: 'src/zookeeper/session/wake-up.ts',
+    file: 'src/zookeeper/session/life.ts',
     find: 'return leftMs > 0 ? Math.min(usual, owedSince + leftMs / 2) : usual;',
     replace: 'return usual;',
     tests: tests('behaviour/connection/silence', 'leaves half of the time to connect'),
   },
   {
     name: 'the only server is given up although its first answer would come in time',
-    file: 'src/zookeeper/session/wake-up.ts',
+    file: 'src/zookeeper/session/life.ts',
     find: 'const isLast = life.epoch >= terms.hosts;',
     replace: 'const isLast = false;',
     tests: tests('behaviour/connection/silence', 'of the only server may take more than half of the time'),
@@ -417,8 +417,8 @@ export const mutants = [
   {
     name: 'a request that an overloaded server puts off fails at once',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'if (error === throttledError) {',
-    replace: 'if (error === -1_000) {',
+    find: 'error === errorNumbers.THROTTLED_OP ||',
+    replace: 'error === -1_000 ||',
     tests: tests('behaviour/connection/replies', 'is asked for again after longer and longer pauses'),
   },
   {

@@ -54,8 +54,8 @@ export const mutants = [
   {
     name: 'an operation that ends each connection is sent without end',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'return lack && new ZooKeeperError(',
-    replace: 'return lack && (false as boolean) && new ZooKeeperError(',
+    find: 'return lack && errorOf(',
+    replace: 'return lack && (false as boolean) && errorOf(',
     tests: tests('behaviour/field/unknown-operation', 'createContainer an acquire creates persistent parents'),
   },
   {
@@ -79,7 +79,7 @@ export const mutants = [
   {
     name: 'a client stays at a server that has no transactions, while other servers have them',
     file: 'src/zookeeper/session/session-shell.ts',
-    find: 'isRetryableNumber(error) || (isProof && error === unimplemented)',
+    find: 'isRetryableNumber(error) || (isProof && error === errorNumbers.UNIMPLEMENTED)',
     replace: 'isRetryableNumber(error)',
     tests: tests(
       'behaviour/field/unknown-multi',
@@ -104,8 +104,8 @@ export const mutants = [
   {
     name: 'a request behind the one that the server does not know is blamed for the end of the connection',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: "header.error === unimplemented ? new UnknownRequestError(this.link.server, name, 'does not know')",
-    replace: "header.error > 0 ? new UnknownRequestError(this.link.server, name, 'does not know')",
+    find: 'header.error === errorNumbers.UNIMPLEMENTED\n        ?',
+    replace: 'header.error > 0\n        ?',
     tests: tests('behaviour/field/unknown-multi', 'is named, and not a request behind it'),
   },
   {
@@ -125,36 +125,36 @@ export const mutants = [
   {
     name: 'a list behind a sync that the overloaded server has put off is believed',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'if (this.#isTooEarly(call)) {',
-    replace: 'if (this.#isTooEarly(call) && false) {',
+    find: '|| this.#postponed.isTooEarly(call)',
+    replace: '',
     tests: tests('behaviour/field/throttled', 'to sync: a list behind it is asked for again'),
   },
   {
     name: 'a read waits for a transaction that is never sent again',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: '    this.#putOff.delete(call);\n    call.reject(error);',
+    find: '    this.#postponed.forget(call);\n    call.reject(error);',
     replace: '    call.reject(error);',
     tests: tests('behaviour/field/throttled', 'whose hold is released in the pause'),
   },
   {
     name: 'a list behind a hand-over that the overloaded server has put off is believed',
-    file: 'src/zookeeper/connection/pipeline.ts',
+    file: 'src/zookeeper/connection/postponed-requests.ts',
     find: "if (kind !== 'read' && !isOfHeartbeat",
     replace: "if (kind === 'sync' && !isOfHeartbeat",
     tests: tests('behaviour/field/throttled', 'to a hand-over'),
   },
   {
     name: 'a watch that was put off is planted for a waiter that has given up',
-    file: 'src/zookeeper/session/session-watches.ts',
+    file: 'src/zookeeper/session/watches.ts',
     find: 'if (watches.has(path)) return;',
     replace: 'if (watches.has(path) || path !== "") return;',
     tests: tests('behaviour/field/throttled', 'to getData: a waiter that gives up meanwhile'),
   },
   {
     name: 'a heartbeat that was put off waits as long as other requests',
-    file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'Math.min(longestPauseMs, this.#options.timeoutMs() / 192)',
-    replace: 'Math.min(longestPauseMs, this.#options.timeoutMs())',
+    file: 'src/zookeeper/connection/postponed-requests.ts',
+    find: 'Math.min(longestPauseMs, heartbeatMs)',
+    replace: 'Math.min(longestPauseMs, heartbeatMs * divisors.postponedHeartbeat)',
     tests: tests('behaviour/field/throttled', 'to four of five requests: a hold stays'),
   },
   {

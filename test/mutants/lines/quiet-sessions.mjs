@@ -12,8 +12,8 @@ export const mutants = [
   {
     name: 'a quiet session that grants with a quarter of its timeout left',
     file: 'src/zookeeper/session/proof-schedule.ts',
-    find: 'isBeating ? 4 : 2',
-    replace: '4',
+    find: 'isBeating ? divisors.leftAtGrantWhileBeating : divisors.leftAtGrant',
+    replace: 'divisors.leftAtGrantWhileBeating',
     tests: tests('unit/proof-schedule', 'needs half of the timeout before a grant'),
   },
   {
@@ -26,7 +26,7 @@ export const mutants = [
   {
     name: 'a session that trusts heartbeats that have stopped',
     file: 'src/zookeeper/session/proof-schedule.ts',
-    find: 'timeoutMs / heartbeatsPerTimeout + timeoutMs / mostLateOfTimeout',
+    find: 'timeoutMs / divisors.heartbeat + timeoutMs / divisors.lateHeartbeat',
     replace: 'timeoutMs * 1e6',
     tests: tests(
       'unit/proof-schedule',
@@ -43,16 +43,16 @@ export const mutants = [
   },
   {
     name: 'a quiet connection that is given up late, so that the waiters lose their places',
-    file: 'src/zookeeper/session/wake-up.ts',
-    find: 'Math.max(answeredSentAt + twoThirdsMs, owedSince + timeoutMs / 6)',
-    replace: 'owedSince + (timeoutMs * 2) / 3',
+    file: 'src/zookeeper/session/life.ts',
+    find: 'Math.max(answeredSentAt + longestMs, owedSince + timeoutMs / divisors.lateRequest)',
+    replace: 'owedSince + longestMs',
     tests: tests('unit/wake-up', 'two thirds of the timeout after the newest answered request'),
   },
   {
     name: 'a process that was stopped gives up its connection before the answer',
-    file: 'src/zookeeper/session/wake-up.ts',
-    find: 'Math.max(answeredSentAt + twoThirdsMs, owedSince + timeoutMs / 6)',
-    replace: 'answeredSentAt + (timeoutMs * 2) / 3',
+    file: 'src/zookeeper/session/life.ts',
+    find: 'Math.max(answeredSentAt + longestMs, owedSince + timeoutMs / divisors.lateRequest)',
+    replace: 'answeredSentAt + longestMs',
     tests: tests('unit/wake-up', 'not before a request that was sent late'),
   },
   {
@@ -342,15 +342,15 @@ export const mutants = [
   },
   {
     name: 'a read whose sync waits for the connection of an attach is answered on the old one',
-    file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'this.#postponed.clear();',
-    replace: 'this.#postponed.clear();\n    this.#putOff.clear();',
+    file: 'src/zookeeper/connection/postponed-requests.ts',
+    find: 'this.#pauses.clear();',
+    replace: 'this.#pauses.clear();\n    this.#awaited.clear();',
     tests: tests('behaviour/connection/attach', 'takes no answer on the old connection'),
   },
   {
     name: 'a write that is sent again on the connection of an attach',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: '(repeatable.has(call.operation.name) ? taken : this.#unanswered).push(call);',
+    find: '(isRepeatable(call.operation) ? taken : this.#unanswered).push(call);',
     replace: 'taken.push(call);',
     tests: tests('behaviour/connection/attach', 'without an answer to the writes in flight'),
   },

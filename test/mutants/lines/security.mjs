@@ -188,7 +188,7 @@ export const mutants = [
   {
     name: 'a refused ping counts as an answer',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: "if (header.error === requiredError) this.#listener.refused(new SaslRefusal('required'));\n        else",
+    find: "if (header.error === errorNumbers.SESSION_CLOSED_REQUIRE_SASL_AUTH)\n          this.#listener.refused(new SaslRefusal('required'));\n        else",
     replace: 'if (header.error === -1_000) return;\n        else',
     tests: tests('behaviour/security/one-server-refuses', 'refuses a ping'),
   },
@@ -237,7 +237,7 @@ export const mutants = [
   {
     name: 'a server that requires SASL is dialled without end',
     file: 'src/zookeeper/connection/pipeline.ts',
-    find: 'if (header.error === requiredError) {',
+    find: 'if (header.error === errorNumbers.SESSION_CLOSED_REQUIRE_SASL_AUTH) {',
     replace: 'if (header.error === -1_000) {',
     tests: tests('contract/security/sasl', 'by an AuthFailedError that says so'),
   },

@@ -81,14 +81,14 @@ export const mutants = [
   },
   {
     name: 'a time to live that is not the one of the call',
-    file: 'src/zookeeper/wire/operations.ts',
+    file: 'src/zookeeper/wire/transaction.ts',
     find: 'return to.long(BigInt(ttlMs));',
     replace: 'return to.long(2n ** 40n - 1n);',
     tests: tests('contract/embedded/transactions', 'nobody has written it'),
   },
   {
     name: 'a version 0 that means any version',
-    file: 'src/zookeeper/wire/operations.ts',
+    file: 'src/zookeeper/wire/transaction.ts',
     find: "return operation('check', 'write', path, (to) => to.path(path).int(version), nothing);",
     replace: "return operation('check', 'write', path, (to) => to.path(path).int(version || anyVersion), nothing);",
     tests: tests('behaviour/transaction', 'compares version 0 in check'),

@@ -493,7 +493,7 @@ export const mutants = [
   {
     name: 'no margin for clocks that run at different rates',
     file: 'src/zookeeper/session/session-clock.ts',
-    find: 'proof.timeoutMs * (1 - marginOfTimeout)',
+    find: 'proof.timeoutMs * (1 - 1 / divisors.margin)',
     replace: 'proof.timeoutMs',
     tests: tests('unit/session-clock', 'leaves a margin'),
   },

@@ -74,7 +74,7 @@ export const mutants = [
   },
   {
     name: 'the client waits for a silent server without a limit',
-    file: 'src/zookeeper/session/wake-up.ts',
+    file: 'src/zookeeper/session/life.ts',
     find: 'return owed.owedSince !== undefined && now >= silentAt(life, owed.owedSince);',
     replace: 'return now < 0;',
     tests: tests('behaviour/connection/silence', 'of a half-open connection'),

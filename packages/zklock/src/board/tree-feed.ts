@@ -2,14 +2,14 @@ import type { CancelTimer, Clock } from '../../../../src/support/clock.js';
 import {
   addRecursiveWatch,
   exists,
-  getChildrenAndChange,
+  getChildList,
   getData,
   removeRecursiveWatch,
   type Operation,
   type Stat,
 } from '../../../../src/zookeeper/wire/operations.js';
 import type { Session } from '../../../../src/zookeeper/session/session.js';
-import type { WatchEvent } from '../../../../src/zookeeper/session/session-watches.js';
+import type { WatchEvent } from '../../../../src/zookeeper/session/watches.js';
 import { isRetryable, isZooKeeperError } from '../../../../src/zookeeper/wire/zookeeper-error.js';
 
 /**
@@ -84,7 +84,7 @@ export class TreeFeed {
   /** Asks for the names of a znode's children. */
   list(path: string): void {
     this.#outdated.delete(path);
-    this.#ask(`list ${path}`, getChildrenAndChange(path, true), {
+    this.#ask(`list ${path}`, getChildList(path, true), {
       answered: ({ names, pzxid }) => {
         this.#room -= names.length / namesAList;
         this.#reader.listed(path, names, pzxid);

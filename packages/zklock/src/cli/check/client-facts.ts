@@ -4,16 +4,14 @@ import type { LockHost } from '../../../../../src/client/lock-host.js';
 import { commandErrorText } from '../own-words.js';
 import {
   absolute,
-  checkExists,
-  checkServers,
   createEphemeral,
   createSequential,
   exists,
   getChildren,
   getData,
-  multi,
   remove,
 } from '../../../../../src/zookeeper/wire/operations.js';
+import { checkExists, checkServers, multi } from '../../../../../src/zookeeper/wire/transaction.js';
 import { join, parentsOf } from '../../../../../src/zookeeper/wire/path.js';
 import { isZooKeeperError } from '../../../../../src/zookeeper/wire/zookeeper-error.js';
 import { fail, ok, unknown, warn, type Finding } from './finding.js';

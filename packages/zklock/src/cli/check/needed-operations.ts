@@ -3,16 +3,19 @@ import type { LockHost } from '../../../../../src/client/lock-host.js';
 import { lockDeadline } from '../../../../../src/internals/lock-deadline.js';
 import { commandErrorText } from '../own-words.js';
 import {
-  checkServers,
   createContainer,
   createSequential,
   removeWatch,
   setWatches,
   type Operation,
 } from '../../../../../src/zookeeper/wire/operations.js';
+import { checkServers } from '../../../../../src/zookeeper/wire/transaction.js';
 import { join } from '../../../../../src/zookeeper/wire/path.js';
-import { unknownRequestIn } from '../../../../../src/zookeeper/wire/unknown-request-error.js';
-import { isZooKeeperError, ZooKeeperError } from '../../../../../src/zookeeper/wire/zookeeper-error.js';
+import {
+  isZooKeeperError,
+  unknownRequestIn,
+  ZooKeeperError,
+} from '../../../../../src/zookeeper/wire/zookeeper-error.js';
 import { fail, ok, warn, type Finding } from './finding.js';
 
 /**

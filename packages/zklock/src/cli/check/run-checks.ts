@@ -1,7 +1,7 @@
 import type { LockClient } from '../../../../../src/client/lock-client.js';
 import { nameOf } from '../../../../../src/zookeeper/wire/connect-string.js';
 import { validatePath } from '../../../../../src/zookeeper/wire/path.js';
-import { unknownRequestIn } from '../../../../../src/zookeeper/wire/unknown-request-error.js';
+import { unknownRequestIn } from '../../../../../src/zookeeper/wire/zookeeper-error.js';
 import { connect, targetOf, type connectionOptions, type jsonOption } from '../connect/connection.js';
 import { credentialsOf } from '../connect/credentials.js';
 import { exitCodes } from '../exit-code.js';
