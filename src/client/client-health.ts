@@ -1,4 +1,4 @@
-import { errorText } from '../support/error-text.js';
+import { errorText, isError } from '../support/error-text.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { sessionName } from '../zookeeper/wire/wire-session.js';
 import type { ConnectionState } from './report/connection-state.js';
@@ -60,7 +60,7 @@ export function clientHealth({ state, session, timeoutMs, now, waiting, silence 
 }
 
 function errorFacts(error: unknown): ErrorFacts {
-  const { name, code }: NodeJS.ErrnoException = error instanceof Error ? error : new Error();
+  const { name, code }: NodeJS.ErrnoException = isError(error) ? error : new Error();
   return { name, message: errorText(error), code };
 }
 

@@ -1,4 +1,4 @@
-import { listenForAbort } from '../support/abort-signal.js';
+import { abortHubs } from '../support/abort-signal.js';
 import type { CancelTimer } from '../support/clock.js';
 import { describeHosts, nameOf } from '../zookeeper/wire/connect-string.js';
 import { TlsError } from '../zookeeper/network/tls-error.js';
@@ -49,7 +49,7 @@ export class FirstConnection {
         how();
       };
       // It may call at once.
-      if (signal) stops.push(listenForAbort(signal, fail));
+      if (signal) stops.push(abortHubs.onAbort(signal, fail));
       look();
     });
   }

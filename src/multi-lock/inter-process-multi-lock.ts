@@ -3,9 +3,10 @@ import { systemClock, type Clock } from '../support/clock.js';
 import { refuseOtherCopy } from '../client/package-copy.js';
 import { showByJson } from '../support/shown.js';
 import { LockHost } from '../client/lock-host.js';
-import { expected, expectFunction, expectMethod } from '../support/validate.js';
+import { expected, expectFunction, expectMethod, expectSignal } from '../support/validate.js';
 import { checkAcquireOptions, checkTryOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import { innermostContext, LockContext } from '../mutex/lock-context.js';
+import { Hold } from '../mutex/hold.js';
 import { MultiHold, releaseAll, type PartHold } from './multi-hold.js';
 import { untilReleased } from '../mutex/with-hold.js';
 import { compareKeys } from '../driver/names.js';
@@ -175,8 +176,14 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     const locks = inOrder(this.#locks);
     const holds: Part[] = [];
     try {
-      for (const [index, lock] of locks.entries())
-        holds.push(await acquireOne(lock, options, { leftMs: deadline - this.#clock.now(), before: locks[index - 1] }));
+      for (const [index, lock] of locks.entries()) {
+        const hold = await acquireOne(lock, options, {
+          leftMs: deadline - this.#clock.now(),
+          before: locks[index - 1],
+        });
+        expectHold(lock.path, hold);
+        holds.push(hold);
+      }
     } catch (error) {
       if (holds.length > 0) reached('multi-lock: locks given back');
       giveBack(holds);
@@ -255,6 +262,21 @@ async function acquireOne<Part extends PartHold>(
     // The time left for this lock is not the time that the caller waited.
     throw error instanceof LockTimeoutError ? error.with({}, timeoutMs) : error;
   }
+}
+
+/**
+ * Checks what a lock from elsewhere has given: a call would take anything else for a hold that was lost, and start over
+ * without end.
+ */
+function expectHold(path: string, given: unknown): void {
+  // Its signal is made when it is first read.
+  if (given instanceof Hold) return;
+  const { isValid, release, signal } = (given ?? {}) as { readonly [Key in keyof PartHold]?: unknown };
+  if (typeof isValid !== 'boolean' || typeof release !== 'function')
+    throw new TypeError(
+      expected(`the result of acquire() of ${path}`, 'a hold with isValid, signal and release()', given),
+    );
+  expectSignal(`the signal of the hold of ${path}`, signal);
 }
 
 /** Says why no time was left for the next lock. */

@@ -1,3 +1,4 @@
+import { isError } from '../support/error-text.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import type { LockLostError } from '../client/report/lock-lost-error.js';
 import type { LockHost } from '../client/lock-host.js';
@@ -51,7 +52,7 @@ export async function untilReleased<T>(hold: Releasable, path: string, job: () =
 function noteLoss(error: unknown, loss: LockLostError, { keeper }: Releasable, path: string): void {
   keeper?.lock.host.report.warn(`A job under ${path} failed after its lock was lost (${loss.reason})`, error);
   try {
-    if (!(error instanceof Error)) return;
+    if (!isError(error)) return;
     const shown = { value: loss, configurable: true, writable: true };
     // `Reflect`, because a frozen error stays as it is.
     if (error.cause === undefined) Reflect.defineProperty(error, 'cause', shown);
@@ -66,9 +67,14 @@ function noteLoss(error: unknown, loss: LockLostError, { keeper }: Releasable, p
  * as a loss, is its cause. `fetch` and `throwIfAborted` throw the reason itself.
  */
 export function isAbortedBy(reason: unknown, error: unknown): boolean {
-  // Not by `instanceof`: under Jest, errors of Node are of another realm than this file.
-  const shown = (error ?? {}) as { name?: unknown; cause?: unknown };
-  return shown.name === 'AbortError' && shown.cause === reason;
+  try {
+    // Not by `instanceof`: under Jest, errors of Node are of another realm than this file.
+    const shown = (error ?? {}) as { name?: unknown; cause?: unknown };
+    return shown.name === 'AbortError' && shown.cause === reason;
+  } catch {
+    // As in `noteLoss`.
+    return false;
+  }
 }
 
 function refuseOutliving(result: unknown): void {

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { inspect } from 'node:util';
-import { errorText } from './error-text.js';
+import { errorText, isError } from './error-text.js';
 
 /**
  * Runs the library's own work in no async context: no lock context, and no AsyncLocalStorage store of the application.
@@ -56,7 +56,7 @@ function tell(call: () => unknown, failed: (error: unknown) => void): void {
 
 /** Emits a process warning for a value that application code has thrown. The value may be anything. */
 export function warnOf(thrown: unknown): void {
-  emitWarning(() => (thrown instanceof Error ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown)));
+  emitWarning(() => (isError(thrown) ? thrown : typeof thrown === 'string' ? thrown : inspect(thrown)));
 }
 
 /**
@@ -66,24 +66,38 @@ export function warnOf(thrown: unknown): void {
 export function warnOfListener(thrown: unknown, who: string): void {
   emitWarning(() => {
     const warning = new Error(`zookeeper-fair-lock: ${who} failed: ${errorText(thrown)}`, { cause: thrown });
-    return Object.assign(warning, { name: 'Warning', detail: thrown instanceof Error ? thrown.stack : undefined });
+    return Object.assign(warning, { name: 'Warning', detail: isError(thrown) ? thrown.stack : undefined });
   });
 }
 
 function emitWarning(warning: () => Error | string): void {
   callApplication(() => {
     try {
-      process.emitWarning(warning());
+      emit(warning());
     } catch {
       process.emitWarning('A function of the application has thrown a value that cannot be shown');
     }
   });
 }
 
-/** Promises of other realms, and of libraries, are not instances of Promise. */
+/** Node.js takes no error of another realm as a warning. Under Jest, the errors of this file are such errors, too. */
+function emit(warning: Error | string): void {
+  try {
+    process.emitWarning(warning);
+  } catch (refusal) {
+    if (typeof warning === 'string') throw refusal;
+    const { name, message, stack, detail = stack }: Error & { readonly detail?: string | undefined } = warning;
+    process.emitWarning(message, { type: name, ...(detail !== undefined && { detail }) });
+  }
+}
+
 function whenRejected(answer: unknown, rejected: (error: unknown) => void): void {
-  if (typeof answer !== 'object' || answer === null || !('then' in answer)) return;
-  void callApplication(() => Promise.resolve(answer as PromiseLike<unknown>).then(undefined, rejected));
+  if (isPromise(answer)) void callApplication(() => Promise.resolve(answer).then(undefined, rejected));
+}
+
+/** Promises of other realms, and of libraries, are not instances of Promise. */
+export function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value;
 }
 
 /** Aborts a signal that the application listens to. */

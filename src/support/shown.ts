@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { isError } from './error-text.js';
 
 /**
  * Makes `console.log` and `util.inspect` show the objects of a class by their `toJSON` only. The other fields are
@@ -37,7 +38,7 @@ export function jsonOf(record: object): Record<string, unknown> {
 export function jsonOfValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   // A LockError has its own `toJSON`, also if it comes from another copy of this package.
-  if (value instanceof Error && !('toJSON' in value)) return { name: value.name, message: value.message };
+  if (isError(value) && !('toJSON' in value)) return { name: value.name, message: value.message };
   return typeof value !== 'object' || isJson(value) ? value : inspect(value);
 }
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
@@ -25,6 +26,7 @@ describe('a client', () => {
 
   for (const [description, thrown] of Object.entries<unknown>({
     'an error': new Error('the logger is full'),
+    'an error of another realm': runInNewContext("new Error('the logger is full')"),
     'a text': 'the logger is full',
   })) {
     it(`whose logger throws ${description} reports it as a process warning and continues`, async () => {

@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { InterProcessMutex, InterProcessSemaphore, LockClient, lockContext } from '../../src/index.ts';
+import { runInNewContext } from 'node:vm';
+import {
+  InterProcessMutex,
+  InterProcessSemaphore,
+  LockClient,
+  lockContext,
+  type SaslHandshake,
+} from '../../src/index.ts';
 import { sessionName } from '../../src/zookeeper/wire/wire-session.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { queueReaches } from '../../lab/queue.ts';
@@ -90,6 +97,22 @@ describe('client.health()', () => {
     await aborted(hold.signal);
     expect(lab.now() - at).to.be.within(remainingMs, remainingMs + 1);
     expect(lab.client.health()).to.include({ held: 0, remainingMs: 0 });
+  });
+
+  it('shows the name, the text and the code of an error of another realm, as those of Node are under Jest', async () => {
+    const facts = { name: 'RangeError', message: 'the door is shut', code: 'ESHUT' };
+    const error: unknown = runInNewContext("Object.assign(new RangeError('the door is shut'), { code: 'ESHUT' })");
+    const handshake = (): SaslHandshake => ({ begin: () => Promise.reject(error), next: () => undefined });
+    const sasl = { mechanism: 'DOOR', handshake };
+    const refused = await rejection(LockClient.connect(lab.connectString, { sasl, connectionTimeoutMs: 50 }));
+    expect(refused.message).to.contain('; last: the door is shut. ');
+    expect(JSON.parse(JSON.stringify(refused)))
+      .to.have.property('cause')
+      .that.deep.equals({ name: facts.name, message: facts.message });
+    const client = LockClient.create(lab.connectString, { sasl });
+    await until('the handshake has failed', () => client.health().lastError?.message === facts.message);
+    expect(client.health().lastError).to.deep.equal(facts);
+    await client.close();
   });
 
   it('of a client that waits shows a time that is left, also after the deadline of holds has passed', async () => {

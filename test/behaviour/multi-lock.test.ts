@@ -222,6 +222,22 @@ describe('a multi-lock', () => {
     expect(releases).to.equal(1);
   });
 
+  for (const [what, given] of Object.entries<unknown>({
+    'nothing, as of a tryAcquire': undefined,
+    'a number': 5,
+    'a hold without isValid': { signal: new AbortController().signal, release: () => 'released' },
+    'a hold without release': { signal: new AbortController().signal, isValid: true },
+    'a hold without a signal': { isValid: true, release: () => 'released' },
+  })) {
+    it(`rejects if a lock of your own gives ${what}, and releases the others`, async () => {
+      const own = { path: 'own', acquire: () => Promise.resolve(given as Hold) };
+      const error = await rejection(new InterProcessMultiLock([mutex('a'), own]).acquire());
+      expect(error).to.be.instanceOf(TypeError);
+      expect(error.message).to.match(/^Expected `the (result of acquire\(\)|signal of the hold) of own` to be /);
+      await areFree('a');
+    });
+  }
+
   for (const name of ['a', 'b']) {
     it(`starts over if it loses lock ${name} while it waits for lock c`, async () => {
       const gate = await mutex('c', lab.other).acquire();

@@ -24,6 +24,12 @@ class BadCause extends Error {
   }
 }
 
+class BadName extends Error {
+  override get name(): string {
+    throw new TypeError('the name of an application');
+  }
+}
+
 describe('withLock', () => {
   const lab = labOfEachTest('with-lock');
 
@@ -97,6 +103,8 @@ describe('withLock', () => {
       [Object.freeze(new Error('frozen')), undefined],
       [new FixedCause('its cause cannot be set'), undefined],
       [new BadCause('its cause cannot be read'), undefined],
+      [new BadName('its name cannot be read'), undefined],
+      [runInNewContext("new Error('of another realm, as those of Node are under Jest')"), true],
       [7, undefined],
     ] as const) {
       let lost: Hold | undefined;

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { ConnectionTimeoutError, ForeignNodeError, LockError, LockTimeoutError } from '../../src/index.ts';
 
@@ -73,6 +74,8 @@ describe('an error', () => {
     it('says once what several addresses of a name have in common', () => {
       const reset = (): Error => new Error('read ECONNRESET');
       expect(last(new AggregateError([reset(), reset()]))).to.equal('read ECONNRESET');
+      // Under Jest, the errors of Node are of another realm.
+      expect(last(runInNewContext("new AggregateError([new Error('read ECONNRESET')])"))).to.equal('read ECONNRESET');
     });
   });
 });

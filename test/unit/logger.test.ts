@@ -1,6 +1,7 @@
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import { inspect } from 'node:util';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import winston from 'winston';
@@ -94,6 +95,7 @@ describe('what a logger gets', () => {
     const carriers = [
       Object.assign(new Error('outer'), { options: { account: { password: 'open-sesame' } } }),
       new AggregateError([new Error('open-sesame')], 'outer'),
+      runInNewContext("new Error('outer: open-sesame')") as Error,
       new Error('outer', { cause: { password: 'open-sesame' } }),
       new Error('outer', { cause: new Error('middle', { cause: new Error('open-sesame') }) }),
     ];

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { isError } from '../../support/error-text.js';
 import { isPlainObject } from '../../support/validate.js';
 import type { Credential } from '../../zookeeper/connection/connection-options.js';
 import type { SaslAccount } from '../../zookeeper/wire/digest-md5.js';
@@ -13,7 +14,7 @@ export function redaction(secrets: readonly string[]): <T>(value: T) => T {
     secrets.reduce((safe, secret) => safe.replaceAll(secret, '[redacted]'), text);
   const redacted = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return inText(value);
-    if (value instanceof Error) return hasSecret(value, inText) ? safeError(value, inText) : value;
+    if (isError(value)) return hasSecret(value, inText) ? safeError(value, inText) : value;
     if (depth > 0 && isPlainObject(value))
       return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, redacted(field, depth - 1)]));
     return value;
@@ -63,7 +64,7 @@ function causesOf(error: Error): unknown[] {
   const causes: unknown[] = [];
   for (let { cause } = error; cause !== undefined && causes.length < mostCauses;) {
     causes.push(cause);
-    cause = cause instanceof Error ? cause.cause : undefined;
+    cause = isError(cause) ? cause.cause : undefined;
   }
   return causes;
 }

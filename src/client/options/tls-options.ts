@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { askApplication } from '../../support/no-context.js';
-import { errorText } from '../../support/error-text.js';
+import { errorText, isError } from '../../support/error-text.js';
 import { expected, expectedKind, expectFunction, isPlainObject } from '../../support/validate.js';
 import type { TlsSource } from '../../zookeeper/network/network.js';
 import type { ClientLog } from './logger.js';
@@ -89,7 +89,7 @@ function asked(check: CheckServerIdentity): CheckServerIdentity {
     try {
       return askApplication(check, host, certificate);
     } catch (error) {
-      return error instanceof Error ? error : new Error(errorText(error));
+      return isError(error) ? error : new Error(errorText(error));
     }
   };
 }

@@ -144,8 +144,7 @@ export class OutageLog {
     const { answeredAt, failures, lastError: ofConnection } = this.#newest(session);
     const lastError = this.#servers.trouble ?? ofConnection;
     const why =
-      failuresText(failures) ??
-      (lastError === undefined ? `${session.connection.server} has not answered yet` : errorText(lastError));
+      failuresText(failures) ?? (lastError === undefined ? unreached(session.connection) : errorText(lastError));
     return { forMs: this.#clock.now() - answeredAt, why, cause: lastError ?? new Error(why) };
   }
 
@@ -223,6 +222,11 @@ function stallText(stalledMs: number): string {
 
 function errorIn(error: unknown): LogDetails {
   return error === undefined ? {} : { err: error };
+}
+
+/** @param server empty if none was dialled yet */
+function unreached({ server }: { readonly server: string }): string {
+  return server === '' ? 'no server has been reached yet' : `${server} has not answered yet`;
 }
 
 function locks(count: number): string {

@@ -1,4 +1,6 @@
 import type { CancelTimer, Clock } from '../../support/clock.js';
+import { isError } from '../../support/error-text.js';
+import { isPromise } from '../../support/no-context.js';
 import type { Host } from '../wire/connect-string.js';
 import { readConnectResponse, type ConnectResponse } from '../wire/connect-response.js';
 import { closeLateGrant } from './late-grant.js';
@@ -83,7 +85,7 @@ export class Handshake implements LinkUser {
       this.#cancelTime();
       done();
     };
-    if (!(message instanceof Promise)) {
+    if (!isPromise(message)) {
       made(message);
       return;
     }
@@ -191,7 +193,7 @@ export class Handshake implements LinkUser {
 
   #sendToken(state: Authenticating, token: Buffer | Promise<Buffer>): void {
     state.xid = undefined;
-    if (token instanceof Promise) {
+    if (isPromise(token)) {
       this.#whenMade(token, (made) => this.#sendToken(state, made));
       return;
     }
@@ -212,7 +214,7 @@ export class Handshake implements LinkUser {
   /** Unless the failure is a refusal, a further attempt may succeed. */
   #notMade(why: unknown): void {
     if (why instanceof SaslRefusal) this.#listener.refused(this, why);
-    else this.link.drop(why instanceof Error ? why : new Error(String(why)));
+    else this.link.drop(isError(why) ? why : new Error(String(why)));
   }
 
   #authenticate(state: Authenticating, frame: Buffer): void {

@@ -1,3 +1,4 @@
+import { isError } from '../../support/error-text.js';
 import { FrameSplitter, longestFrame } from '../wire/frames.js';
 import { longestConnectResponse } from '../wire/connect-response.js';
 import { nameOf, type Host } from '../wire/connect-string.js';
@@ -90,7 +91,7 @@ export class ServerLink {
       run();
     } catch (error) {
       this.#warn(this.#user.failure, error);
-      this.drop(error instanceof Error ? error : new Error(String(error)));
+      this.drop(isError(error) ? error : new Error(String(error)));
     }
   }
 

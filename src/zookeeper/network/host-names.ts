@@ -1,4 +1,5 @@
 import type { CancelTimer, Clock } from '../../support/clock.js';
+import { isError } from '../../support/error-text.js';
 import { keepNewest } from '../../support/keep-newest.js';
 import { inNoContext } from '../../support/no-context.js';
 
@@ -83,7 +84,7 @@ export class HostNames {
   /** If the name servers cannot be reached, what they said last is the best that is known. */
   #failure(name: string, error: unknown): Answer {
     const known = this.#known.get(name);
-    const isPassing = error instanceof Error && 'code' in error && error.code === 'EAI_AGAIN';
+    const isPassing = isError(error) && 'code' in error && error.code === 'EAI_AGAIN';
     return isPassing && known ? { is: 'found', addresses: known } : { is: 'failed', error };
   }
 

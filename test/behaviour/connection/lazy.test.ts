@@ -34,6 +34,7 @@ describe('LockClient.create', function () {
     await lab.proxy.refuse();
     const client = create();
     expect([client.state, client.health().sessionId, client.health().held]).to.deep.equal(['suspended', undefined, 0]);
+    expect(client.health().lastError).to.have.property('message', 'no server has been reached yet');
     const states: string[] = [];
     client.on('state', (state) => states.push(state));
     const acquiring = client.lock(lab.path, { timeoutMs: 20_000 });

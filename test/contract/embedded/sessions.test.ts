@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 import { EmbeddedZooKeeper } from '../../../packages/testing/src/index.ts';
 import { ManualClock } from '../../../lab/manual-clock.ts';
+import { aborted, until } from '../../../lab/until.ts';
+import { sessionName } from '../../../src/zookeeper/wire/wire-session.ts';
 import { PlainSession } from './support/plain-session.ts';
 import { embeddedOfEachTest } from './support/embedded.ts';
 
@@ -70,6 +72,18 @@ describe('a session on an embedded ZooKeeper', () => {
     await session.closed;
     expect(lab.zk.expireSession(session.id)).to.equal(false);
     expect(() => lab.zk.expireSession('mine')).to.throw(TypeError, /`id` to be a session's id such as .*, got "mine"/);
+  });
+
+  it('that expires tells its own client by the end of the connection alone, so all holds are lost with the session', async () => {
+    await using zk = await EmbeddedZooKeeper.start();
+    await using client = await LockClient.connect(zk.connectString);
+    const holds = [await client.lock('/locks/a'), await client.lock('/locks/b')] as const;
+    await until('the client watches its znodes', () => client.session.watches.paths('data').length === 2);
+    await client.session.prove();
+    const seen = aborted(holds[0].signal).then(() => holds.map(({ isValid }) => isValid));
+    zk.expireSession(sessionName(client.session.id));
+    expect(await seen).to.deep.equal([false, false]);
+    for (const { signal } of holds) expect(signal.reason).to.have.property('reason', 'session-expired');
   });
 
   it('has the same id as in the participants of a lock', async () => {

@@ -3,6 +3,15 @@ import { tests } from '../named-tests.mjs';
 /** The embedded server promises too much or too little to the tests of an application. */
 export const mutants = [
   {
+    name: 'a session that expires tells its own client by the events of its znodes, one hold after another',
+    file: 'packages/testing/src/server/session-server.ts',
+    find: `    this.#bySession.get(id)?.close();
+    this.#deliver(this.machine.closeSession(id).events);`,
+    replace: `    this.#deliver(this.machine.closeSession(id).events);
+    this.#bySession.get(id)?.close();`,
+    tests: tests('contract/embedded/sessions', 'by the end of the connection alone'),
+  },
+  {
     name: 'an embedded server serves a client without an account, although enforceAuthSchemes asks for one',
     file: 'packages/testing/src/server/session-server.ts',
     find: 'return schemes.length === 0 || identities.some(({ scheme }) => schemes.includes(scheme));',

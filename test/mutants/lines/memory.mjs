@@ -72,6 +72,13 @@ export const mutants = [
     tests: tests('behaviour/election', 'leaves no listener on the signal'),
   },
   {
+    name: 'each connection attempt listens to a shared signal by itself, of which Node warns',
+    file: 'src/client/first-connection.ts',
+    find: 'abortHubs.onAbort(signal, fail)',
+    replace: 'new abortHubs.constructor().onAbort(signal, fail)',
+    tests: tests('behaviour/options/signals', 'ends a connection attempt'),
+  },
+  {
     name: 'a sticky lock leaves its watch on the servers after its idle time',
     file: 'src/sticky/sticky-tenure.ts',
     find: "'children', this.#contended, { forget: true });",

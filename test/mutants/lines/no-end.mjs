@@ -10,6 +10,13 @@ export const mutants = [
     tests: tests('behaviour/leases/expiry', 'lets the next waiter in, though the job hangs'),
   },
   {
+    name: 'a multi-lock starts over without end, because a lock of your own gives no hold',
+    file: 'src/multi-lock/inter-process-multi-lock.ts',
+    find: "typeof isValid !== 'boolean' || typeof release !== 'function'",
+    replace: 'false',
+    tests: tests('behaviour/multi-lock', 'rejects if a lock of your own gives a hold without release'),
+  },
+  {
     name: 'a release waits for the server beyond the deadline',
     file: 'src/internals/grant.ts',
     find: 'const cancel = session.afterDeadline(done);',

@@ -31,6 +31,20 @@ export const mutants = [
     tests: tests('unit/board/printable', 'keeps lines and JSON'),
   },
   {
+    name: 'an error of Node under Jest is shown as a text',
+    file: 'src/support/error-text.ts',
+    find: 'types.isNativeError(value) || value instanceof Error',
+    replace: 'value instanceof Error',
+    tests: tests('behaviour/health', 'of an error of another realm'),
+  },
+  {
+    name: 'under Jest, no process warning shows the error of a listener',
+    file: 'src/support/no-context.ts',
+    find: "if (typeof warning === 'string') throw refusal;",
+    replace: 'throw refusal;',
+    tests: tests('behaviour/client', 'whose logger throws an error of another realm'),
+  },
+  {
     name: 'a mark is shown as the name of the holder',
     file: 'src/internals/known-holder.ts',
     find: 'isIP(text) === 0 ? undefined : text',

@@ -102,8 +102,9 @@ export class SessionServer implements ConnectionHost {
    */
   endSession(id: bigint): boolean {
     if (!this.#sessions.delete(id)) return false;
-    this.#deliver(this.machine.closeSession(id).events);
+    // Before the events: a real server sends its own client some, all or none of them.
     this.#bySession.get(id)?.close();
+    this.#deliver(this.machine.closeSession(id).events);
     this.settled();
     return true;
   }
