@@ -291,14 +291,14 @@ export const mutants = [
   {
     name: 'a weighted claim overwrites a claim that was made meanwhile',
     file: 'src/weighted/weighted-kind.ts',
-    find: 'data, this.#look.version)',
+    find: 'data, this.#look.answers.version)',
     replace: 'data, -1)',
     tests: tests('behaviour/weights/claims', 'fails if an unseen client was quicker'),
   },
   {
     name: 'a weighted lock counts as free after its claim was erased',
     file: 'src/weighted/weighted-look.ts',
-    find: "claim === 'none' && this.version > 0 && this.#names.length > 1",
+    find: "claim === 'none' && version > 0 && names.length > 1",
     replace: 'false',
     tests: tests('behaviour/weights/foreign-znodes', 'do not grant the lock if its data was erased'),
   },

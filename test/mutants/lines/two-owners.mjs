@@ -147,7 +147,8 @@ export const mutants = [
     name: 'a reader at the place of a writer of another context',
     file: 'src/mutex/shared-lock.ts',
     find: 'return this.#pairKey === undefined ? undefined : heldBy(context, this.#pairKey);',
-    replace: 'return this.#pairKey === undefined ? undefined : [...(this.#locks.get(this.#pairKey)?.holds ?? [])][0];',
+    replace:
+      'return this.#pairKey === undefined ? undefined : [...(this.#locks.inUse.get(this.#pairKey)?.holds ?? [])][0];',
     tests: tests('behaviour/curator/inter-process-read-write-lock', 'testThatDowngradingRespectsThreads'),
   },
   {
@@ -521,22 +522,22 @@ export const mutants = [
   {
     name: 'release() ends the latest hold, which may be the successor of the lost one',
     file: 'src/mutex/shared-lock.ts',
-    find: 'return releasable.find((hold) => hold.keeper === object)',
-    replace: 'return releasable.findLast((hold) => hold.keeper === object)',
+    find: 'return [...unowned.filter((hold) => hold.keeper === object), ...lostOfOthers];',
+    replace: 'return [...unowned.filter((hold) => hold.keeper === object).reverse(), ...lostOfOthers];',
     tests: tests('behaviour/contexts/release', 'in a late finally', 'settles the oldest hold first'),
   },
   {
     name: 'release() in one request ends the lost hold of another request, and keeps its own',
     file: 'src/mutex/shared-lock.ts',
-    find: 'return releasable.find((hold) => hold.keeper === object) ?? releasable[0];',
-    replace: 'return releasable[0];',
+    find: 'return [...unowned.filter((hold) => hold.keeper === object), ...lostOfOthers];',
+    replace: 'return unowned.filter((hold) => hold.keeper === object || lostOfOthers.includes(hold));',
     tests: tests('behaviour/identity/contexts', 'settles the own hold first, not that of another request'),
   },
   {
     name: 'release() of an object that holds nothing ends the hold of another request',
     file: 'src/mutex/shared-lock.ts',
-    find: 'this.#unowned.filter((hold) => hold.keeper === object || !hold.isValid)',
-    replace: 'this.#unowned',
+    find: 'unowned.filter((hold) => hold.keeper !== object && !hold.isValid)',
+    replace: 'unowned.filter((hold) => hold.keeper !== object)',
     tests: tests(
       'behaviour/identity/contexts',
       'refuses to end a valid hold of the other',
@@ -553,15 +554,15 @@ export const mutants = [
   {
     name: 'release() outside of contexts ends the hold of a live context',
     file: 'src/mutex/shared-lock.ts',
-    find: 'return [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
-    replace: 'return [...this.#holds].filter((hold) => !hold.isOfJob);',
+    find: '[...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
+    replace: '[...this.#holds].filter((hold) => !hold.isOfJob);',
     tests: tests('behaviour/contexts/release', 'skips the hold of a live lockContext.run'),
   },
   {
     name: 'release() outside of contexts ends the hold of a withLock whose job has just settled',
     file: 'src/mutex/shared-lock.ts',
-    find: 'return [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
-    replace: 'return [...this.#holds].filter((hold) => !hold.context?.isLive);',
+    find: '[...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
+    replace: '[...this.#holds].filter((hold) => !hold.context?.isLive);',
     tests: tests('behaviour/contexts/release', 'of a withLock whose job has just settled'),
   },
   {

@@ -5,8 +5,8 @@ export const mutants = [
   {
     name: 'a re-entrant hold that outlives the lease around it',
     file: 'src/mutex/mutex-acquirer.ts',
-    find: '.begin(call.deadline, leaseTermsOf(call.options), held.leases)',
-    replace: '.begin(call.deadline, leaseTermsOf(call.options))',
+    find: '.begin(call.deadline, call.options, held.leases)',
+    replace: '.begin(call.deadline, call.options)',
     tests: tests('behaviour/leases/re-entry', 'when it is the outer one'),
   },
   {
