@@ -165,7 +165,7 @@ export const builds = [
     name: 'place: a waiter that must look again comes with a new znode',
     edits: [
       edit(
-        'src/internals/lock-internals.ts',
+        'src/internals/steps.ts',
         "if (reason !== 'recheck') deadline.progress = 'asking';",
         "if (reason === 'recheck') return this.#kept(attempt, { is: 'absent' });",
       ),

@@ -167,7 +167,7 @@ export const builds = [
     edits: [
       edit(
         'src/weighted/weighted-kind.ts',
-        'return watchesClaim ? { ...queued, lockData: this.#look.mzxid } : queued;',
+        'return watchesClaim ? { ...queued, lockData: this.#look.answers.mzxid } : queued;',
         'return { ...queued, ...(watchesClaim && {}) };',
       ),
     ],

@@ -12,8 +12,9 @@ import { standardDriver } from '../driver/standard-driver.js';
 import { countFreeLeases, type SemaphoreFolders } from './free-leases.js';
 import type { Grant } from '../internals/grant.js';
 import { DefaultData } from '../internals/znode/znode-data.js';
-import { LockInternals, type Outcome } from '../internals/lock-internals.js';
-import type { Waiting } from '../internals/waiting.js';
+import { LockInternals } from '../internals/lock-internals.js';
+import { Steps } from '../internals/steps.js';
+import type { Outcome, Waiting } from '../internals/waiting.js';
 import type { QueuedListener } from '../internals/znode-queue.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
 import { seekPhantoms } from '../internals/phantoms.js';
@@ -36,7 +37,7 @@ export class LeaseInternals {
   readonly #path: string;
   readonly #limit: Limit;
   readonly #count: SharedCount | undefined;
-  readonly #mutex: LockInternals;
+  readonly #turns: LockInternals;
   readonly #listener: QueuedListener;
   readonly #folders: SemaphoreFolders;
   readonly #defaultData = (): Uint8Array => DefaultData.of(this.#host);
@@ -54,10 +55,10 @@ export class LeaseInternals {
     this.#lastLimit = limit.is === 'fixed' ? limit.maxLeases : undefined;
     this.#count = limit.is === 'shared' ? new SharedCount(host.options, limit.path) : undefined;
     this.#folders = { locks: join(path, locks), leases: this.leasesPath };
-    const turns = new OrderedQueue(standardDriver, { path: join(path, locks), foreignNodes: 'reject' });
+    const queue = new OrderedQueue(standardDriver, { path: join(path, locks), foreignNodes: 'reject' });
     this.kind = this.#queueBy(() => 0);
-    this.#mutex = new LockInternals(host, join(path, locks), {
-      kind: turns,
+    this.#turns = new LockInternals(host, join(path, locks), {
+      kind: queue,
       data: this.#defaultData,
       listener: placedIn(listener, (position) => position + 1),
     });
@@ -128,7 +129,7 @@ export class LeaseInternals {
       return undefined;
     }
     deadline.check();
-    const turn = await this.#mutex.join(this.#mutex.newAttempt(session, deadline), { data });
+    const turn = await this.#turns.steps.join(this.#turns.steps.newAttempt(session, deadline), { data });
     if (turn.is !== 'granted') return undefined;
     const taken = await this.#take(turn.grant, call);
     return taken.is === 'granted' ? taken.grants : undefined;
@@ -150,7 +151,7 @@ export class LeaseInternals {
     const retries = new Retries(this.#host);
     for (;;) {
       this.#refuseForeignNodes(this.#host.sessions.current, deadline);
-      const turn = await this.#mutex.acquire(deadline, { data });
+      const turn = await this.#turns.acquire(deadline, { data });
       if (turn === undefined) continue;
       const taken = await this.#take(turn, call);
       if (taken.is === 'granted') return taken.grants;
@@ -308,8 +309,8 @@ export class LeaseInternals {
   }
 
   /** The leases as one call sees them: it has one by its own limit, whatever another call has read since. */
-  #leasesFor(call: Call): LockInternals {
-    return new LockInternals(this.#host, this.leasesPath, {
+  #leasesFor(call: Call): Steps {
+    return new Steps(this.#host, this.leasesPath, {
       kind: this.#queueBy(() => call.limit),
       data: this.#defaultData,
       hasMarkedUuid: true,
@@ -372,7 +373,7 @@ interface Call {
 interface Wait {
   readonly call: Call;
   readonly turn: Grant;
-  readonly leases: LockInternals;
+  readonly leases: Steps;
   /** The leases that were granted so far. */
   readonly grants: readonly Grant[];
   /** The deletions of the znodes that were not granted. */

@@ -137,7 +137,7 @@ export const mutants = [
   },
   {
     name: 'a tryAcquire of a semaphore that takes leases although other callers are queued before it',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: "          if (!deadline.mayWait) return { is: 'taken' };\n",
     replace: '',
     tests: tests(
@@ -304,7 +304,7 @@ export const mutants = [
   },
   {
     name: 'a weighted claim without an answer is searched in an older tree',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: "behind = claimed.is === 'unknown' ? 'write' : 'nothing';",
     replace: "behind = 'nothing';",
     tests: tests('behaviour/weights/lost-replies', 'looks behind a quorum write'),
@@ -339,9 +339,9 @@ export const mutants = [
   },
   {
     name: 'a weighted token shows when its holder queued up',
-    file: 'src/internals/lock-internals.ts',
-    find: 'this.#grant(attempt, claimed.fencingToken)',
-    replace: 'this.#grant(attempt)',
+    file: 'src/internals/steps.ts',
+    find: 'grant(attempt, claimed.fencingToken)',
+    replace: 'grant(attempt)',
     tests: tests('behaviour/weights/order', 'tokens that grow with every grant'),
   },
   {
