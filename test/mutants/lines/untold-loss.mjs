@@ -130,8 +130,8 @@ export const mutants = [
   },
   {
     name: 'acquireMany resolves with a lease that was lost meanwhile',
-    file: 'src/semaphore/lease-internals.ts',
-    find: 'grants.length === quantity && areHeld()',
+    file: 'src/semaphore/lease-turn.ts',
+    find: 'grants.length === quantity && this.#areHeld',
     replace: 'grants.length === quantity',
     tests: tests('behaviour/semaphore/faults', 'a lost lease makes the call start over'),
   },
