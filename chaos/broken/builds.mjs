@@ -113,7 +113,7 @@ export const builds = [
     name: 'a transaction without its guards, on the session that the client has then',
     edits: [
       edit(
-        'src/mutex/transaction/guarded-transaction.ts',
+        'src/mutex/transaction/commit.ts',
         'multi<readonly unknown[]>(...paths.map(checkExists), ...',
         "multi<readonly unknown[]>(...paths.map(() => checkExists('/')), ...",
       ),

@@ -60,7 +60,7 @@ export const builds = [
   },
   {
     name: 'transaction: sent after the release because an attach held it back',
-    edits: [edit('src/mutex/transaction/guarded-transaction.ts', '      beforeWrite: assertValid,\n', '')],
+    edits: [edit('src/mutex/transaction/commit.ts', '      beforeWrite: assertValid,\n', '')],
   },
   {
     name: 'election: the candidate campaigns again although its job has failed',

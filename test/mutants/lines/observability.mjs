@@ -30,8 +30,8 @@ export const mutants = [
   {
     name: 'a commit is not published',
     file: 'src/mutex/transaction/guarded-transaction.ts',
-    find: 'return this.#guard.trace(() => this.#committed());',
-    replace: 'return this.#committed();',
+    find: 'await this.#guard.trace(() => commit.done())',
+    replace: 'await commit.done()',
     tests: tests('behaviour/tracing/transactions', 'publishes a commit that is done'),
   },
   {

@@ -46,7 +46,7 @@ export const mutants = [
   },
   {
     name: 'a refused transaction that shows that the znode of its hold is gone, and does not tell the holder',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: 'this.#guard.foundMissing(guardPath);',
     replace: '',
     tests: tests('behaviour/transaction', 'and tells the holder'),
