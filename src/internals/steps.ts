@@ -121,7 +121,7 @@ export class Steps {
   async #downgrade(attempt: Attempt, held: Grant, data: Uint8Array): Promise<Step> {
     const { node, deadline } = attempt;
     try {
-      if (!(await node.createAtPlaceOf(held.node, data, this.#host.options.aclFor))) return { is: 'over' };
+      if (!(await node.createAtPlaceOf(held.node, data))) return { is: 'over' };
     } catch (error) {
       if (error instanceof MisfitError) return { is: 'absent' };
       if (!isRetryable(error)) throw error;
@@ -221,7 +221,7 @@ export class Steps {
     const { listener } = this.#options;
     if (listener === undefined) return;
     const { name, path } = node;
-    listener.queued(position ?? (listener.wantsPosition ? view?.positionOf(name) : undefined), path, deadline);
+    listener.queued(position ?? (listener.wantsPosition ? view?.positionOf?.(name) : undefined), path, deadline);
   }
 
   #explained(error: unknown): unknown {

@@ -156,8 +156,7 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   #ask(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
-    const isOfPair = this.#role === 'read' || this.#role === 'write';
-    const heldForWriting = isOfPair ? () => this.#heldForWriting(context) : undefined;
+    const heldForWriting = this.#role === 'read' ? () => this.#heldForWriting(context) : undefined;
     return this.queue.acquire(deadline, { options, data: dataOfOptions(options), heldForWriting });
   }
 

@@ -55,7 +55,7 @@ export const mutants = [
   {
     name: 'close() in an outage leaves a znode that is no longer needed',
     file: 'src/internals/znode/lock-node.ts',
-    find: 'this.#end(isOnServers(this.#state) ? left : gone);',
+    find: 'this.#end(this.#state.isOnServers ? left : gone);',
     replace: 'this.#end(gone);',
     tests: tests(
       'behaviour/connection/close',
