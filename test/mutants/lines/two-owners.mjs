@@ -168,7 +168,7 @@ export const mutants = [
   {
     name: 'a sticky lock that becomes idle while it is disconnected, and never marks itself idle',
     file: 'src/sticky/sticky-tenure.ts',
-    find: '      session.onChange(() => flag.catchUp()),\n',
+    find: '      session.onChange(() => idle.flag.catchUp()),\n',
     replace: '',
     tests: tests('behaviour/sticky', 'is seen as idle as soon as it is connected again'),
   },
