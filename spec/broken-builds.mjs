@@ -26,9 +26,9 @@ export const builds = [
     'findLastIndex(isLate)',
     'findIndex(isLate)',
   ]),
-  broken('a grant without a look at the predecessor', 'queue of look-ahead', 'src/internals/lock-internals.ts', [
+  broken('a grant without a look at the predecessor', 'queue of look-ahead', 'src/internals/steps.ts', [
     'if (!wasQueued) this.#tellQueued(attempt, standing.position, view);',
-    'return this.#grant(attempt);',
+    'return grant(attempt);',
   ]),
   broken('one of two predecessors is enough', 'queue of look-ahead', 'src/internals/predecessors.ts', [
     'if (left.length === 0 && this.#areAll)',

@@ -6,8 +6,8 @@ export const builds = [
     name: 'a grant without the session check',
     edits: [
       edit('src/zookeeper/session/session.ts', "return this.#beforeGrant !== 'nothing';", 'return false;'),
-      edit('src/internals/lock-internals.ts', 'if (!session.isAlive()) {', 'if (session.isAlive() === undefined) {'),
-      edit('src/internals/lock-internals.ts', ' || !node.session.isAlive()', ''),
+      edit('src/internals/granting.ts', 'if (!session.isAlive()) {', 'if (session.isAlive() === undefined) {'),
+      edit('src/internals/granting.ts', ' || !node.session.isAlive()', ''),
     ],
   },
   {
@@ -113,7 +113,7 @@ export const builds = [
     name: 'a transaction without its guards, on the session that the client has then',
     edits: [
       edit(
-        'src/mutex/transaction/guarded-transaction.ts',
+        'src/mutex/transaction/commit.ts',
         'multi<readonly unknown[]>(...paths.map(checkExists), ...',
         "multi<readonly unknown[]>(...paths.map(() => checkExists('/')), ...",
       ),
@@ -141,13 +141,11 @@ export const builds = [
   },
   {
     name: 'weights: the token of the time when the holder queued up',
-    edits: [
-      edit('src/internals/lock-internals.ts', 'this.#grant(attempt, claimed.fencingToken)', 'this.#grant(attempt)'),
-    ],
+    edits: [edit('src/internals/steps.ts', 'grant(attempt, claimed.fencingToken)', 'grant(attempt)')],
   },
   {
     name: 'weights: a claim that ignores another claim',
-    edits: [edit('src/weighted/weighted-kind.ts', 'data, this.#look.version)', 'data, -1)')],
+    edits: [edit('src/weighted/weighted-kind.ts', 'data, this.#look.answers.version)', 'data, -1)')],
   },
   {
     name: 'weights: the heaviest first, without a limit of overtakes',

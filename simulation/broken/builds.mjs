@@ -107,7 +107,7 @@ export const builds = [
     name: 'transaction: no check of the znode of the hold',
     edits: [
       edit(
-        'src/mutex/transaction/guarded-transaction.ts',
+        'src/mutex/transaction/commit.ts',
         'multi<readonly unknown[]>(...paths.map(checkExists), ...',
         "multi<readonly unknown[]>(...paths.map(() => checkExists('/')), ...",
       ),
@@ -115,13 +115,7 @@ export const builds = [
   },
   {
     name: 'transaction: sent again when its answer is lost',
-    edits: [
-      edit(
-        'src/mutex/transaction/guarded-transaction.ts',
-        'if (sending.wasWritten) throw this.#unknown(error, bytes);',
-        '',
-      ),
-    ],
+    edits: [edit('src/mutex/transaction/commit.ts', 'if (sending.wasWritten) throw this.#unknown(error, bytes);', '')],
   },
   {
     name: 'election: the job of a leader that is not told when its term ends with its session',
@@ -165,7 +159,7 @@ export const builds = [
     name: 'place: a waiter that must look again comes with a new znode',
     edits: [
       edit(
-        'src/internals/lock-internals.ts',
+        'src/internals/steps.ts',
         "if (reason !== 'recheck') deadline.progress = 'asking';",
         "if (reason === 'recheck') return this.#kept(attempt, { is: 'absent' });",
       ),

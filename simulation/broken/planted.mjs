@@ -60,7 +60,7 @@ export const builds = [
   },
   {
     name: 'transaction: sent after the release because an attach held it back',
-    edits: [edit('src/mutex/transaction/guarded-transaction.ts', '      beforeWrite: assertValid,\n', '')],
+    edits: [edit('src/mutex/transaction/commit.ts', '      beforeWrite: assertValid,\n', '')],
   },
   {
     name: 'election: the candidate campaigns again although its job has failed',
@@ -76,8 +76,8 @@ export const builds = [
     name: 'semaphore: a waiter that does not watch the shared count',
     edits: [
       edit(
-        'src/semaphore/lease-internals.ts',
-        '      if (this.#count) stops.push(this.#count.watch(session, limit, this.#host.clock, look));\n',
+        'src/semaphore/lease-turn.ts',
+        '      if (limit.count) stops.push(limit.count.watch(session, this.#limit, host.clock, look));\n',
         '',
       ),
     ],
@@ -148,7 +148,13 @@ export const builds = [
   },
   {
     name: 'semaphore: a call that looks again keeps the shared count that it has read first',
-    edits: [edit('src/semaphore/lease-internals.ts', 'call.limit = count;', 'call.limit ||= count;')],
+    edits: [
+      edit(
+        'src/semaphore/lease-turn.ts',
+        'if (limit !== undefined) this.#limit = limit;',
+        'if (limit !== undefined) this.#limit ||= limit;',
+      ),
+    ],
   },
   {
     name: 'sticky: a tenure goes on although its znode is gone',
@@ -167,7 +173,7 @@ export const builds = [
     edits: [
       edit(
         'src/weighted/weighted-kind.ts',
-        'return watchesClaim ? { ...queued, lockData: this.#look.mzxid } : queued;',
+        'return watchesClaim ? { ...queued, lockData: this.#look.answers.mzxid } : queued;',
         'return { ...queued, ...(watchesClaim && {}) };',
       ),
     ],
@@ -180,13 +186,13 @@ export const builds = [
   },
   {
     name: 'semaphore: a waiter is not woken when a lease is gone',
-    edits: [edit('src/semaphore/lease-internals.ts', 'told: look,', 'told: () => undefined,')],
+    edits: [edit('src/semaphore/lease-turn.ts', 'told: look,', 'told: () => undefined,')],
   },
   {
     name: 'semaphore: leases that are gone before the watch are not noticed',
     edits: [
       edit(
-        'src/semaphore/lease-internals.ts',
+        'src/semaphore/lease-turn.ts',
         'found: (names) => isSameSet(names, sorted) || look(),',
         'found: () => undefined,',
       ),

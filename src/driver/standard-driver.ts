@@ -29,8 +29,15 @@ export class StandardDriver implements LockDriver {
   }
 }
 
+class LatchDriver extends StandardDriver {
+  override readonly lockName = 'latch-';
+}
+
 /** The driver of every lock that names no other driver. It has no state, so one instance serves all locks. */
 export const standardDriver = new StandardDriver();
+
+/** The driver of every election with the protocol of Curator's LeaderLatch: the same order, with LeaderLatch's names. */
+export const latchDriver: LockDriver = new LatchDriver();
 
 /** False for any driver of an application, which may let several holders in at once. */
 export function isStandard(driver: LockDriver): boolean {

@@ -1,6 +1,5 @@
 import { hostName, markIn } from '../internals/znode/znode-data.js';
-import { latchDriver } from '../driver/latch-driver.js';
-import { standardDriver } from '../driver/standard-driver.js';
+import { latchDriver, standardDriver } from '../driver/standard-driver.js';
 import type { LockDriver } from '../driver/lock-driver.js';
 import { checkAcquireOptions, copyOfData, type AcquireOptions } from '../mutex/acquire-options.js';
 import { checkedMutexOptions, type CheckedMutexOptions } from '../mutex/mutex-options.js';

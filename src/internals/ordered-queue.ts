@@ -174,10 +174,6 @@ class OrderedView implements QueueView {
     return sorted.length === 1 ? sorted[0] : undefined;
   }
 
-  positionOf(name: string): number {
-    return this.#sorted().indexOf(name);
-  }
-
   without(name: string): QueueView {
     return new OrderedView(this.#queue, this.#listing.without(name));
   }

@@ -87,11 +87,12 @@ export class Predecessors {
     };
   }
 
-  /** Removes the watches. */
+  /** Removes the watches, and forgets the znodes. */
   close(): void {
     for (const znode of this.#znodes) znode.stop();
     this.#znodes = [];
     this.#areAll = false;
+    this.#wasListOld = false;
     this.#stopProving?.();
     this.#stopProving = undefined;
     this.#stopSeeking?.();

@@ -59,8 +59,8 @@ export interface QueueView {
    * @throws LockError if this kind cannot tell the order
    */
   standingOf(name: string): Standing;
-  /** The number of participants that are served before the child with this name. */
-  positionOf(name: string): number;
+  /** The number of participants that are served before the child with this name, if its standing does not say it. */
+  positionOf?(name: string): number;
   /** The view after this child is gone. */
   without(name: string): QueueView;
 }

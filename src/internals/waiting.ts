@@ -14,7 +14,7 @@ export interface Attempt {
   readonly deadline: Deadline;
   /** Makes the grant of the znode. Undefined for Curator's way. */
   readonly grantOf: ((node: LockNode) => Grant) | undefined;
-  /** Undefined while the znode waits for no znode of another process. */
+  /** Undefined until the znode waits for one of another process. */
   predecessors: Predecessors | undefined;
 }
 
@@ -31,6 +31,18 @@ export interface Waiting extends ZnodesBefore {
   readonly children?: readonly string[] | undefined;
 }
 
+/** The outcome of one attempt. */
+export type Outcome =
+  | { readonly is: 'granted'; readonly grant: Grant }
+  /** Another znode is before this one, and the attempt may not wait. */
+  | { readonly is: 'taken' }
+  /** The znode is not in the queue. The retry policy decides. */
+  | { readonly is: 'absent' }
+  /** The session ended, or the create was never executed. Starting over loses nothing. */
+  | { readonly is: 'over' };
+
+export type Step = Outcome | Waiting;
+
 /**
  * Resolves when the predecessor is gone, or when the waiter must look at the queue again because its own znode, its
  * session or the lock's own znode has changed. Rejects as soon as the deadline expires.
@@ -45,7 +57,7 @@ export function untilChange(attempt: Attempt, waiting: Waiting): Promise<WakeRea
   const needsList = local !== undefined || (position !== undefined && position > (before === undefined ? 1 : 2));
   if (lockData === undefined && needsList) node.watch.plantForWaiter();
   else node.watch.plant();
-  if (local) endLookAhead(attempt);
+  if (local) attempt.predecessors?.close();
   return attempt.deadline.waitAs<WakeReason>((waiter) => {
     node.wait(waiter);
     if (local && isAdjacent && local.isOfOneKindWith(node)) {
@@ -75,12 +87,6 @@ export function untilChange(attempt: Attempt, waiting: Waiting): Promise<WakeRea
       watchLockData(node, lockData, waiter),
     );
   });
-}
-
-/** Removes the watches on the znodes before this one. */
-export function endLookAhead(attempt: Attempt): void {
-  attempt.predecessors?.close();
-  attempt.predecessors = undefined;
 }
 
 function waitBy(node: LockNode, ...stops: readonly ((() => void) | undefined)[]): Wait {

@@ -57,7 +57,7 @@ export class ZnodeQueue {
     let own: CreateGate | undefined;
     try {
       for (;;) {
-        const created = node.create(data, this.#host.options.aclFor);
+        const created = node.create(data);
         // A try that may not wait always needs the view, because the view shows whether the lock is free.
         const asked = this.#canSkipList && deadline.mayWait ? undefined : this.read(session);
         asked?.catch(() => {}); // It is awaited below, and fails there.

@@ -5,7 +5,7 @@ import { LockLostError } from '../client/report/lock-lost-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import { abortHubs } from '../support/abort-signal.js';
-import { checkLeaseMs, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
+import { checkLeaseMs, type AcquireOptions } from '../mutex/acquire-options.js';
 import { GuardedTransaction } from '../mutex/transaction/guarded-transaction.js';
 import { HoldLease } from '../mutex/hold-lease.js';
 import { Hold, type HoldKeeper } from '../mutex/hold.js';
@@ -40,8 +40,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     this.#clock = clock;
     this.#released = released;
     this.#releaseTimeoutMs = options.releaseTimeoutMs;
-    const terms = leaseTermsOf(options);
-    if (terms) this.#comeUnder(new HoldLease(this.#clock, terms));
+    const { leaseMs, renewEveryMs } = options;
+    if (leaseMs !== undefined) this.#comeUnder(new HoldLease(clock, { leaseMs, renewEveryMs }));
   }
 
   /**

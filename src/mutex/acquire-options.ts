@@ -1,7 +1,7 @@
 import { isUint8Array } from 'node:util/types';
 import { expected, expectDuration, expectOptions, expectSignal } from '../support/validate.js';
 import { ownerData } from '../internals/znode/znode-data.js';
-import { checkRenewal, type LeaseTerms } from './hold-lease.js';
+import { checkRenewal } from './hold-lease.js';
 
 /**
  * How long to wait for a lock, and how long to hold it at most. A plain object, which is read once, at the call. A bad
@@ -99,11 +99,6 @@ export function checkTryOptions(
     alsoKnown,
   );
   return { timeoutMs, ...others };
-}
-
-/** The lease that the options ask for, if any. */
-export function leaseTermsOf({ leaseMs, renewEveryMs }: AcquireOptions): LeaseTerms | undefined {
-  return leaseMs === undefined ? undefined : { leaseMs, renewEveryMs };
 }
 
 /** The bytes to write into the znode, if the options name any. */

@@ -11,9 +11,10 @@ import { expectThis } from '../support/validate.js';
 import { sessionName } from '../zookeeper/wire/wire-session.js';
 import type { Grant, ReleaseOutcome } from '../internals/grant.js';
 import { thisOwner, type LockOwner } from '../internals/znode/znode-data.js';
-import { checkLeaseMs } from './acquire-options.js';
-import { GuardedTransaction, queuesOf, type TransactionGuard } from './transaction/guarded-transaction.js';
-import { HoldLease, type LeaseTerms } from './hold-lease.js';
+import { checkLeaseMs, type AcquireOptions } from './acquire-options.js';
+import type { TransactionGuard } from './transaction/commit.js';
+import { GuardedTransaction, queuesOf } from './transaction/guarded-transaction.js';
+import { HoldLease } from './hold-lease.js';
 import type { LockRules } from './lock-rules.js';
 import { LateReleases, settleWithin } from './release-limit.js';
 
@@ -80,12 +81,12 @@ export class Hold implements AsyncDisposable {
    * @internal
    * @param around the leases of the hold that this one re-enters
    */
-  begin(deadline: Deadline, terms: LeaseTerms | undefined, around = noLeases): Hold {
+  begin(deadline: Deadline, { leaseMs, renewEveryMs }: AcquireOptions, around = noLeases): Hold {
     // Before its lease, so that a hold that has expired was held for at least that long.
     const since = this.#clock.now();
     this.#stops.push(this.shared.grant.onLost((error) => this.#lost(error)));
     for (const lease of around) this.comeUnder(lease);
-    if (terms) this.comeUnder(new HoldLease(this.#clock, terms));
+    if (leaseMs !== undefined) this.comeUnder(new HoldLease(this.#clock, { leaseMs, renewEveryMs }));
     this.keeper.report.acquired(this, deadline, since);
     this.#judge();
     return this.keeper.report.handleOf(this);

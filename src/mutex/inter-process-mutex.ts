@@ -152,7 +152,7 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
    * @throws NotOwnedError when there is no such hold
    */
   async release(): Promise<ReleaseOutcome> {
-    const hold = this.#acquirer.shared.releasable(this.#acquirer);
+    const [hold] = this.#acquirer.shared.releasable(this.#acquirer);
     if (hold === undefined)
       throw new NotOwnedError(this.#path, `You do not own the lock: ${this.#path}: ${releaseAdvice}`);
     return hold.release();
@@ -169,7 +169,7 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
    * owns. Asks no server.
    */
   get holdCount(): number {
-    return this.#acquirer.shared.allReleasable(this.#acquirer).filter((hold) => hold.isValid).length;
+    return this.#acquirer.shared.releasable(this.#acquirer).filter((hold) => hold.isValid).length;
   }
 
   /**

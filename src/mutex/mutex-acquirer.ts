@@ -7,7 +7,7 @@ import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Events } from '../support/events.js';
 import { inNoContext } from '../support/no-context.js';
-import { dataOfOptions, leaseTermsOf, type MutexAcquireOptions } from './acquire-options.js';
+import { dataOfOptions, type MutexAcquireOptions } from './acquire-options.js';
 import { Hold, type HeldLock, type HoldKeeper, type SharedGrant } from './hold.js';
 import type { LockObjectEvents } from './report/hold-events.js';
 import { innermostContext, type LockContext } from './lock-context.js';
@@ -156,14 +156,13 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   #ask(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
-    const isOfPair = this.#role === 'read' || this.#role === 'write';
-    const heldForWriting = isOfPair ? () => this.#heldForWriting(context) : undefined;
+    const heldForWriting = this.#role === 'read' ? () => this.#heldForWriting(context) : undefined;
     return this.queue.acquire(deadline, { options, data: dataOfOptions(options), heldForWriting });
   }
 
   #granted(grant: Grant | undefined, call: Call): Hold | undefined {
     if (grant === undefined) return undefined;
-    const hold = this.#newHold({ grant, handles: 0 }, call).begin(call.deadline, leaseTermsOf(call.options));
+    const hold = this.#newHold({ grant, handles: 0 }, call).begin(call.deadline, call.options);
     grant.onRevoke(() => this.#shared.askToRelease(grant));
     this.#askIfRevoked(grant);
     return hold;
@@ -174,7 +173,7 @@ export class MutexAcquirer implements HoldKeeper {
     const { grant } = held.shared;
     // An object that already had a hold of this grant was asked when the request came.
     const isToldLater = grant.node.mark === 'revoke' && !this.#holds.some((hold) => hold.shared === held.shared);
-    const hold = this.#newHold(held.shared, call).begin(call.deadline, leaseTermsOf(call.options), held.leases);
+    const hold = this.#newHold(held.shared, call).begin(call.deadline, call.options, held.leases);
     if (isToldLater) this.#askIfRevoked(grant);
     return hold;
   }

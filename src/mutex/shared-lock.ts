@@ -39,7 +39,7 @@ export class SharedLock {
 
   /** The same lock, as another object with the same options uses it now; this one if no object does. */
   get inUse(): SharedLock {
-    const inUse = this.#locks.get(this.key);
+    const inUse = this.#locks.inUse.get(this.key);
     return inUse && agree(inUse.rules, this.rules) ? inUse : this;
   }
 
@@ -49,9 +49,9 @@ export class SharedLock {
    * @throws RangeError if another object of this client uses the path with other options
    */
   toAcquire(): SharedLock {
-    const pair = this.#pairKey === undefined ? undefined : this.#locks.get(this.#pairKey);
+    const pair = this.#pairKey === undefined ? undefined : this.#locks.inUse.get(this.#pairKey);
     if (pair) this.#agreeWith(pair);
-    const inUse = this.#locks.get(this.key) ?? this;
+    const inUse = this.#locks.inUse.get(this.key) ?? this;
     if (inUse !== this) this.#agreeWith(inUse);
     return inUse;
   }
@@ -80,13 +80,13 @@ export class SharedLock {
 
   /** Marks the lock as used, until `leave` was called as often. */
   use(): void {
-    if (this.#isUnused) this.#locks.add(this);
+    if (this.#isUnused) this.#locks.inUse.set(this.key, this);
     this.#uses += 1;
   }
 
   leave(): void {
     this.#uses -= 1;
-    if (this.#isUnused) this.#locks.delete(this);
+    this.#endUse();
   }
 
   /** Must be called between `use` and `leave`. */
@@ -108,7 +108,12 @@ export class SharedLock {
 
   #delete(hold: Hold): void {
     this.#holds.delete(hold);
-    if (this.#isUnused) this.#locks.delete(this);
+    this.#endUse();
+  }
+
+  #endUse(): void {
+    // Another object may have begun to use the lock with a state of its own.
+    if (this.#isUnused && this.#locks.inUse.get(this.key) === this) this.#locks.inUse.delete(this.key);
   }
 
   get #isUnused(): boolean {
@@ -153,41 +158,24 @@ export class SharedLock {
   }
 
   /**
-   * The hold that a release without a name ends: the latest hold of the caller's context. Outside of every context it
-   * is the oldest hold of this object that no live context owns. Lost holds count, because a late release must not end
-   * a newer hold. Of other objects only a lost hold can be meant: the release must not end the hold of another request.
+   * The holds that releases without a name end, one after another: those of the caller's context, the latest first.
+   * Outside of every context they are the holds that no live context owns, the oldest first: those of this object, and
+   * then the lost ones of other objects, because a release must not end the hold of another request. Lost holds count,
+   * because a late release must not end a newer hold.
    */
-  releasable(object: HoldKeeper): Hold | undefined {
+  releasable(object: HoldKeeper): Hold[] {
     const context = currentContext();
     if (context)
-      return this.#holdsOf(context)
-        .find((holds) => holds.length > 0)
-        ?.at(-1);
-    const releasable = this.#releasableOutside(object);
-    return releasable.find((hold) => hold.keeper === object) ?? releasable[0];
-  }
-
-  /** All holds that such releases would end, one after another. */
-  allReleasable(object: HoldKeeper): Hold[] {
-    const context = currentContext();
-    return context ? this.#holdsOf(context).flat() : this.#releasableOutside(object);
-  }
-
-  #releasableOutside(object: HoldKeeper): Hold[] {
-    return this.#unowned.filter((hold) => hold.keeper === object || !hold.isValid);
-  }
-
-  /**
-   * The holds that no live context owns, the oldest first. Holds of `withLock` are left out, because the context of the
-   * job ends a few microtasks before `withLock` releases the hold.
-   */
-  get #unowned(): Hold[] {
-    return [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);
-  }
-
-  /** The caller's holds, grouped by owner, the innermost owner first. */
-  #holdsOf(context: LockContext): Hold[][] {
-    return [...context.owners()].map((owner) => owner.holdsOf(this.key).filter((hold) => this.#isSame(hold)));
+      return [...context.owners()].flatMap((owner) =>
+        owner
+          .holdsOf(this.key)
+          .filter((hold) => this.#isSame(hold))
+          .reverse(),
+      );
+    // The context of a job of `withLock` ends a few microtasks before `withLock` releases its hold.
+    const unowned = [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);
+    const lostOfOthers = unowned.filter((hold) => hold.keeper !== object && !hold.isValid);
+    return [...unowned.filter((hold) => hold.keeper === object), ...lostOfOthers];
   }
 
   get isOwnedByCurrentContext(): boolean {
@@ -216,7 +204,7 @@ export class SharedLock {
   /** The oldest hold of this process that blocks the waiters and that no live context owns. */
   get blockingOutsiders(): Hold | undefined {
     for (const key of this.#excludedBy) {
-      const other = this.#locks.get(key);
+      const other = this.#locks.inUse.get(key);
       for (const hold of other ? other.#holds : []) if (hold.isOpen && !hold.context?.isLive) return hold;
     }
     return undefined;
@@ -246,12 +234,13 @@ export class SharedLock {
   }
 }
 
-/** The locks that the mutex objects of one client use now, by their keys. */
+/** The locks that the mutex objects of one client use now. */
 export class SharedLocks {
   readonly outsideWaits: OutsideWaits;
   readonly lost = new LostHolds();
+  /** By their keys. */
+  readonly inUse = new Map<string, SharedLock>();
   readonly #number = (count += 1);
-  readonly #inUse = new Map<string, SharedLock>();
 
   constructor(host: LockHost) {
     this.outsideWaits = new OutsideWaits(host);
@@ -263,25 +252,6 @@ export class SharedLocks {
    */
   keyOf(kind: string, path: string): string {
     return `${this.#number} ${kind} ${path}`;
-  }
-
-  get(key: string): SharedLock | undefined {
-    return this.#inUse.get(key);
-  }
-
-  /** How many locks are in use. */
-  get size(): number {
-    return this.#inUse.size;
-  }
-
-  /** Adds a lock that is used from now on. */
-  add(lock: SharedLock): void {
-    this.#inUse.set(lock.key, lock);
-  }
-
-  /** Removes a lock that is not used any more. */
-  delete(lock: SharedLock): void {
-    if (this.#inUse.get(lock.key) === lock) this.#inUse.delete(lock.key);
   }
 }
 

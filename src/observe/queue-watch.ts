@@ -1,8 +1,7 @@
 import { refused } from '../internals/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session/session.js';
-import { latchDriver } from '../driver/latch-driver.js';
-import { standardDriver } from '../driver/standard-driver.js';
+import { latchDriver, standardDriver } from '../driver/standard-driver.js';
 import { sequenceOf } from '../driver/names.js';
 import { Listing } from '../internals/listing.js';
 import { ChangeWatch } from '../internals/change-watch.js';

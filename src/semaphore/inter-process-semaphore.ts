@@ -1,7 +1,7 @@
 import { hostOf, type LockClient } from '../client/lock-client.js';
 import { lockPath, validatePath } from '../zookeeper/wire/path.js';
 import { expected, expectInteger, expectOptions } from '../support/validate.js';
-import type { Limit } from './lease-internals.js';
+import type { Limit } from './lease-limit.js';
 import type { Participant } from '../internals/participants.js';
 import { showByJson } from '../support/shown.js';
 import { checkAcquireOptions, type AcquireOptions } from '../mutex/acquire-options.js';

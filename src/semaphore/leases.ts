@@ -3,12 +3,13 @@ import { NotOwnedError } from '../internals/lock-errors.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { LockKind } from '../client/report/lock-event.js';
 import { Events } from '../support/events.js';
-import { LeaseInternals, type Limit } from './lease-internals.js';
+import { LeaseInternals } from './lease-internals.js';
+import type { Limit } from './lease-limit.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
 import { acquireDeadline } from '../internals/lock-deadline.js';
 import type { WantedLeases } from '../client/report/timeout-text.js';
-import { dataOfOptions, leaseTermsOf, type AcquireOptions } from '../mutex/acquire-options.js';
+import { dataOfOptions, type AcquireOptions } from '../mutex/acquire-options.js';
 import { ask, type AskOptions } from '../mutex/ask.js';
 import { Hold, type HoldKeeper } from '../mutex/hold.js';
 import { LostHolds } from '../mutex/lost-holds.js';
@@ -75,7 +76,7 @@ export class Leases {
           releaseTimeoutMs: options.releaseTimeoutMs,
         });
         this.#holds.add(hold);
-        return hold.begin(deadline, leaseTermsOf(options));
+        return hold.begin(deadline, options);
       });
     } catch (error) {
       const thrown = error instanceof LockTimeoutError ? error.with({}) : error;

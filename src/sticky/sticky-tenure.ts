@@ -3,6 +3,7 @@ import type { CancelTimer, Clock } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
 import { Grant } from '../internals/grant.js';
 import { IdleFlag } from './idle-flag.js';
+import { IdleTime } from './idle-time.js';
 import type { LockNode } from '../internals/znode/lock-node.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { isRetryable } from '../zookeeper/wire/zookeeper-error.js';
@@ -19,8 +20,6 @@ export class StickyTenure {
   #state: TenureState;
   #use: Use = free;
   #contention: Contention = 'unknown';
-  #idleSince: number | undefined;
-  #stopTimer: CancelTimer | undefined;
   #stopAsking: CancelTimer = () => {};
   #grants = 0n;
   /** The connection on which the servers have last shown that the znode is there. */
@@ -46,7 +45,7 @@ export class StickyTenure {
 
   /** True if a caller that joins now is served at once. */
   get isIdle(): boolean {
-    return this.#idleSince !== undefined && this.#waiters.size === 0 && this.#isFit();
+    return this.#state.at === 'serving' && this.#state.idle.isOn && this.#waiters.size === 0 && this.#isFit();
   }
 
   join(waiter: LocalWaiter): () => void {
@@ -74,8 +73,8 @@ export class StickyTenure {
       return;
     }
     const { node } = first;
-    const flag = new IdleFlag(node, this.#options.data);
-    this.#state = { at: 'serving', node, flag };
+    const idle = new IdleTime(new IdleFlag(node, this.#options.data), this.#options, () => void this.#leave());
+    this.#state = { at: 'serving', node, idle };
     if (node.hasWaited) {
       reached('sticky: begins with a remote waiter behind it');
       this.#contention = 'some';
@@ -84,13 +83,13 @@ export class StickyTenure {
     this.#checkedOn = session.epoch;
     this.#stopListening = [
       session.onChange(() => (session.isEnded ? this.#end() : this.#goOn())),
-      session.onChange(() => flag.catchUp()),
+      session.onChange(() => idle.flag.catchUp()),
       // An idle lock may be granted at any time, without a request.
       session.keepProven(),
       node.onGone(() => this.#end()),
       node.watch.onMark((mark) => (mark === 'force' ? this.#taken() : this.#contended())),
     ];
-    this.#serve(next, first);
+    this.#serve(next, first, idle);
   }
 
   /** Fails all local waiters, because the znode did not get the lock. */
@@ -122,7 +121,7 @@ export class StickyTenure {
         void this.#leave();
         return;
       }
-      this.#becomeIdle();
+      this.#state.idle.begin();
       if (!this.#isChecked(this.#state.node)) this.#becomeFit();
       return;
     }
@@ -139,15 +138,15 @@ export class StickyTenure {
     } else {
       this.#leftUntilPoll -= 1;
       this.#grants += 1n;
-      const { node } = this.#state;
-      this.#serve(next, new Grant(node, { number: this.#grants, giveUp: () => this.release(node) }));
+      const { node, idle } = this.#state;
+      this.#serve(next, new Grant(node, { number: this.#grants, giveUp: () => this.release(node) }), idle);
     }
   }
 
-  #serve(waiter: LocalWaiter, grant: Grant): void {
+  #serve(waiter: LocalWaiter, grant: Grant, idle: IdleTime): void {
     this.#waiters.delete(waiter);
     this.#use = held;
-    this.#stopIdling();
+    idle.stop();
     grant.onLost(() => this.#end());
     waiter.served(grant);
   }
@@ -263,39 +262,6 @@ export class StickyTenure {
     this.#goOn();
   }
 
-  /** Starts one timer for all the short idle times between holders. It keeps running while the lock is held. */
-  #becomeIdle(): void {
-    this.#idleSince ??= this.#options.clock.now();
-    this.#stopTimer ??= this.#timer(Math.min(idleBeforeFlagMs, this.#options.idleMs));
-  }
-
-  #timer(delayMs: number): CancelTimer {
-    return this.#options.clock.after(delayMs, () => {
-      this.#stopTimer = undefined;
-      this.#idled();
-    });
-  }
-
-  #idled(): void {
-    if (this.#idleSince === undefined || this.#state.at !== 'serving') return;
-    const { flag } = this.#state;
-    const idleMs = this.#options.clock.now() - this.#idleSince;
-    if (idleMs >= this.#options.idleMs) {
-      void this.#leave();
-      return;
-    }
-    if (idleMs >= idleBeforeFlagMs) flag.show('idle');
-    this.#stopTimer = this.#timer(flag.isUp ? this.#options.idleMs - idleMs : idleBeforeFlagMs - idleMs);
-  }
-
-  #stopIdling(): void {
-    this.#idleSince = undefined;
-    if (this.#state.at !== 'serving' || !this.#state.flag.isUp) return;
-    this.#state.flag.show('busy');
-    this.#stopTimer?.();
-    this.#stopTimer = undefined;
-  }
-
   #leave(): Promise<void> | undefined {
     if (this.#state.at !== 'serving') return undefined;
     const { node } = this.#state;
@@ -306,14 +272,12 @@ export class StickyTenure {
   #end(): void {
     if (this.#state.at === 'over') return;
     if (this.#state.at === 'serving') {
-      this.#state.flag.end();
+      this.#state.idle.end();
       this.#state.node.session.watches.remove(this.#options.path, 'children', this.#contended, { forget: true });
     }
     this.#state = { at: 'over' };
     if (this.#use.by === 'rest') this.#use.stop();
     this.#use = free;
-    this.#idleSince = undefined;
-    this.#stopTimer?.();
     this.#stopAsking();
     for (const stop of this.#stopListening.splice(0)) stop();
     this.#ended();
@@ -357,7 +321,7 @@ export interface LocalWaiter {
 
 type TenureState =
   | { readonly at: 'queueing'; readonly stop: () => void }
-  | { readonly at: 'serving'; readonly node: LockNode; readonly flag: IdleFlag }
+  | { readonly at: 'serving'; readonly node: LockNode; readonly idle: IdleTime }
   | { readonly at: 'over' };
 
 /** The reason why the next local waiter is not served now; `nobody` means that there is none. */
@@ -376,4 +340,3 @@ type Contention = 'unknown' | 'none' | 'some';
 const free: Use = { by: 'nobody' };
 const held: Use = { by: 'holder' };
 const servedBetweenPolls = 64;
-const idleBeforeFlagMs = 20;

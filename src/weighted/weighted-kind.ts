@@ -55,7 +55,7 @@ class WeightedView implements QueueView {
   }
 
   get zxid(): bigint {
-    return this.#look.zxid;
+    return this.#look.answers.zxid;
   }
 
   get order(): readonly string[] {
@@ -78,7 +78,7 @@ class WeightedView implements QueueView {
       case 'absent':
         return standing;
       case 'holder':
-        return { is: 'holder', fencingToken: this.#look.mzxid };
+        return { is: 'holder', fencingToken: this.#look.answers.mzxid };
       case 'next':
         return { is: 'next', claim: (session, path) => this.#claim(session, path, name) };
       case 'waiting': {
@@ -86,7 +86,7 @@ class WeightedView implements QueueView {
         const isNext = watch === this.#queue.holder;
         const rank = this.#queue.rankOf(name);
         const queued = { is: 'waiting', position: undefined, watch, isNext, isAdjacent: false, rank } as const;
-        return watchesClaim ? { ...queued, lockData: this.#look.mzxid } : queued;
+        return watchesClaim ? { ...queued, lockData: this.#look.answers.mzxid } : queued;
       }
     }
   }
@@ -112,7 +112,7 @@ class WeightedView implements QueueView {
     const data = encodeClaim(this.#queue.claimOf(name));
     try {
       const { value } = await session.request(
-        multi(checkExists(path), setData(this.#kind.path, data, this.#look.version)),
+        multi(checkExists(path), setData(this.#kind.path, data, this.#look.answers.version)),
       );
       if (value.is === 'done') return { is: 'holder', fencingToken: value.results[1].mzxid };
       const [ofNode, ofRoot] = value.errors;

@@ -14,19 +14,11 @@ import { OnceATick } from '../internals/listing.js';
  * other order, that holder may have come between the two answers.
  */
 export class WeightedLook {
-  readonly version: number;
-  readonly mzxid: bigint;
-  readonly zxid: bigint;
-  readonly #data: Buffer;
-  readonly #names: readonly string[];
+  readonly answers: Answers;
   #queue: WeightedQueue | undefined;
 
-  constructor({ data, version, mzxid, names, zxid }: Answers) {
-    this.version = version;
-    this.mzxid = mzxid;
-    this.zxid = zxid;
-    this.#data = data;
-    this.#names = names;
+  constructor(answers: Answers) {
+    this.answers = answers;
   }
 
   /**
@@ -42,30 +34,25 @@ export class WeightedLook {
 
   /** The queue of the children of this kind, other children left out. */
   get shown(): WeightedQueue {
-    const claim = decodeClaim(this.#data);
-    const children = this.#names.map((name) => weightedChild(name)).filter((child) => child !== undefined);
+    const { data, names } = this.answers;
+    const claim = decodeClaim(data);
+    const children = names.map((name) => weightedChild(name)).filter((child) => child !== undefined);
     return new WeightedQueue(children, typeof claim === 'string' ? undefined : claim);
   }
 
   without(name: string): WeightedLook {
-    const { version, mzxid, zxid } = this;
-    return new WeightedLook({
-      data: this.#data,
-      version,
-      mzxid,
-      zxid,
-      names: this.#names.filter((one) => one !== name),
-    });
+    return new WeightedLook({ ...this.answers, names: this.answers.names.filter((one) => one !== name) });
   }
 
   #read(path: string): WeightedQueue {
-    const foreign = this.#names.filter((name) => weightedChild(name) === undefined);
+    const { data, names, version } = this.answers;
+    const foreign = names.filter((name) => weightedChild(name) === undefined);
     if (foreign.length > 0) throw new ForeignNodeError(path, foreign);
-    const claim = decodeClaim(this.#data);
+    const claim = decodeClaim(data);
     // If the data were erased while others wait, the holder is unknown: fail. A participant that is alone knows that
     // the lock is free.
-    const isErased = claim === 'none' && this.version > 0 && this.#names.length > 1;
-    if (claim === 'foreign' || isErased) throw new ForeignDataError(path, this.#data);
+    const isErased = claim === 'none' && version > 0 && names.length > 1;
+    if (claim === 'foreign' || isErased) throw new ForeignDataError(path, data);
     return this.shown;
   }
 }

@@ -134,7 +134,7 @@ export class ClientModel {
     this.#use.at = this.#agenda.now + this.#random.between(0, 2) * this.#scenario.client.pauseMs;
   }
 
-  /** As src/internals/lock-internals.ts and znode-queue.ts do it, for a lock that nobody else uses. */
+  /** As src/internals/steps.ts and znode-queue.ts do it, for a lock that nobody else uses. */
   #useLock(): void {
     const { timeoutMs, client } = this.#scenario;
     const session = this.#session;

@@ -1,9 +1,10 @@
+import type { CheckedClientOptions } from '../../client/options/client-options.js';
 import type { ClientReport } from '../../client/report/client-report.js';
 import type { Chance } from '../../support/chance.js';
 import type { Clock } from '../../support/clock.js';
 import { inNoContext } from '../../support/no-context.js';
 import { Listeners } from '../../support/listeners.js';
-import { createEphemeral, type AclEntry } from '../../zookeeper/wire/operations.js';
+import { createEphemeral } from '../../zookeeper/wire/operations.js';
 import { checkExists, multi } from '../../zookeeper/wire/transaction.js';
 import { join } from '../../zookeeper/wire/path.js';
 import type { Session } from '../../zookeeper/session/session.js';
@@ -113,10 +114,10 @@ export class LockNode implements OwnZnode {
    * Sends the create in this tick. Resolves with the znode of this client that the new znode stands right behind, if
    * that can be proven. Rejects with a ZooKeeperError. Only a refusal proves that no znode was created.
    */
-  create(data: Uint8Array, aclFor: (path: string) => readonly AclEntry[]): Promise<LockNode | undefined> {
+  create(data: Uint8Array): Promise<LockNode | undefined> {
     const path = join(this.#place.path, protectedPrefix(this.#uuid, this.#place.kind.lockName));
     this.#become(unknown);
-    return this.session.request(ownCreation(this.session, path, data, aclFor(path))).then(
+    return this.session.request(ownCreation(this.session, path, data, this.tools.options.aclFor(path))).then(
       ({ value, zxid }) => {
         const created = fitting(value, zxid, this.session);
         if (typeof created === 'string') return this.#contradicted(path, created);
@@ -133,16 +134,12 @@ export class LockNode implements OwnZnode {
    * the other znode exists and creates the new one. The other znode stands before all others, so no other client can
    * have been granted the lock from behind it. Resolves with false if the other znode is gone.
    */
-  async createAtPlaceOf(
-    other: LockNode,
-    data: Uint8Array,
-    aclFor: (path: string) => readonly AclEntry[],
-  ): Promise<boolean> {
+  async createAtPlaceOf(other: LockNode, data: Uint8Array): Promise<boolean> {
     const name = `${protectedPrefix(this.#uuid, this.#place.kind.lockName)}${sortKey(other.name, other.#place.kind.lockName)}`;
     const path = join(this.#place.path, name);
     // The answer to a transaction's create has no Stat. So the zxid of the answer is used: it is the czxid or a later
     // one.
-    const downgrade = multi(checkExists(other.path), createEphemeral(path, data, aclFor(path)));
+    const downgrade = multi(checkExists(other.path), createEphemeral(path, data, this.tools.options.aclFor(path)));
     this.#become(unknown);
     const { value, zxid } = await this.session.request(downgrade).catch((error: unknown) => this.#failed(error));
     if (value.is === 'done') {
@@ -324,7 +321,7 @@ export class LockNode implements OwnZnode {
 
   /** False if the znode is gone, or its session has ended: then there is nothing to delete. */
   mayBeThere(): boolean {
-    return !this.session.isEnded && isOnServers(this.#state);
+    return !this.session.isEnded && this.#state.isOnServers;
   }
 
   /** True if the create was sent, and its answer is outstanding or lost. */
@@ -334,17 +331,23 @@ export class LockNode implements OwnZnode {
 
   /** Nothing is left to delete: the znode is gone, or goes with its session. */
   deletionEnded(): void {
-    this.#end(isOnServers(this.#state) ? left : gone);
+    this.#end(this.#state.isOnServers ? left : gone);
   }
 
   #appeared(path: string, czxid: bigint): void {
     this.#uuid = '';
-    this.#become({ at: 'there', path, czxid, sequence: sequenceOf(path, this.#place.kind.lockName) });
+    this.#become({
+      at: 'there',
+      isOnServers: true,
+      path,
+      czxid,
+      sequence: sequenceOf(path, this.#place.kind.lockName),
+    });
     this.#siblings.byPath.set(path, this);
   }
 
   #become(state: NodeState): void {
-    this.session.znodes += Number(isOnServers(state)) - Number(isOnServers(this.#state));
+    this.session.znodes += Number(state.isOnServers) - Number(this.#state.isOnServers);
     if (state.at === 'unknown') this.#siblings.unnamed.add(this);
     else if (this.#state.at === 'unknown') this.#siblings.unnamed.delete(this);
     this.#state = state;
@@ -355,7 +358,7 @@ export class LockNode implements OwnZnode {
     this.#end(gone);
   }
 
-  #end(state: Gone): void {
+  #end(state: NodeState): void {
     if (this.#state.at === 'gone') return;
     this.#watch?.end();
     if (this.#state.at === 'there') this.#siblings.byPath.delete(this.path);
@@ -371,44 +374,34 @@ export class LockNode implements OwnZnode {
 /** The znode's role in the queue. An object is a waiter that can be woken. Once 'granted', the role stays 'granted'. */
 type NodeRole = 'none' | { wake(reason: WakeReason): void } | 'granted';
 
+/** `isOnServers`: the znode exists, or may exist. */
 type NodeState =
-  | { readonly at: 'unsent' }
-  /** The create was sent. Its answer is outstanding or lost. */
-  | { readonly at: 'unknown' }
-  | There
-  | Gone;
+  /** `unknown`: the create was sent. Its answer is outstanding or lost. */
+  { readonly at: 'unsent' | 'unknown' | 'gone'; readonly isOnServers: boolean } | There;
 
 interface There {
   readonly at: 'there';
+  readonly isOnServers: true;
   readonly path: string;
   readonly czxid: bigint;
   readonly sequence: number | undefined;
 }
 
-interface Gone {
-  readonly at: 'gone';
-  /** True if the session ended in this process before the znode was deleted. Its end on the servers deletes the znode. */
-  readonly isLeft: boolean;
-}
+const unsent: NodeState = { at: 'unsent', isOnServers: false };
 
-/** True if the znode exists, or may exist. */
-function isOnServers(state: NodeState): boolean {
-  return state.at === 'there' || state.at === 'unknown' || (state.at === 'gone' && state.isLeft);
-}
-
-const unsent: NodeState = { at: 'unsent' };
-
-const unknown: NodeState = { at: 'unknown' };
+const unknown: NodeState = { at: 'unknown', isOnServers: true };
 
 /** The answer does not fit, so the znode may have another name than any that this client knows. */
-const contradicted: NodeState = { at: 'unknown' };
+const contradicted: NodeState = { at: 'unknown', isOnServers: true };
 
-const gone: Gone = { at: 'gone', isLeft: false };
+const gone: NodeState = { at: 'gone', isOnServers: false };
 
-const left: Gone = { at: 'gone', isLeft: true };
+/** The session ended in this process before the znode was deleted. Its end on the servers deletes the znode. */
+const left: NodeState = { at: 'gone', isOnServers: true };
 
 /** The parts of the client that a znode needs. */
 export interface NodeTools {
+  readonly options: Pick<CheckedClientOptions, 'aclFor'>;
   readonly report: Pick<ClientReport, 'warn' | 'background' | 'onServers'>;
   readonly clock: Pick<Clock, 'after' | 'afterPoll' | 'now' | 'wall'>;
   readonly chance: Pick<Chance, 'uuid'>;

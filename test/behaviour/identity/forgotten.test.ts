@@ -15,7 +15,7 @@ import { aborted, rejection, until } from '../../../lab/until.ts';
 describe('the shared state of a client’s locks', () => {
   const lab = labOfEachTest('forgotten');
 
-  const used = (client: LockClient = lab.client): number => client.host.companions.of(SharedLocks).size;
+  const used = (client: LockClient = lab.client): number => client.host.companions.of(SharedLocks).inUse.size;
 
   /** Ways to use a path, each up to the last use. */
   const uses: Record<string, (path: string) => Promise<unknown>> = {

@@ -109,7 +109,7 @@ export const mutants = [
   },
   {
     name: 'a timeout says that others are ahead after they have left',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: "if (reason !== 'recheck') deadline.progress = 'asking';",
     replace: '',
     tests: tests('behaviour/timeouts', 'before the next list'),
@@ -123,7 +123,7 @@ export const mutants = [
   },
   {
     name: 'a session without a proof counts as a place that was not read',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/granting.ts',
     find: "const { session } = node;\n    deadline.progress = 'first';",
     replace: 'const { session } = node;',
     tests: tests('behaviour/timeouts', 'while its session is not proven'),

@@ -5,14 +5,14 @@ export const mutants = [
   {
     name: 'a lock is never forgotten after a failed acquire',
     file: 'src/mutex/shared-lock.ts',
-    find: 'this.#uses -= 1;\n    if (this.#isUnused) this.#locks.delete(this);',
+    find: 'this.#uses -= 1;\n    this.#endUse();',
     replace: 'this.#uses -= 1;',
     tests: tests('behaviour/identity/forgotten', 'is empty after an acquire that times out'),
   },
   {
     name: 'a lock is never forgotten after its release',
     file: 'src/mutex/shared-lock.ts',
-    find: 'this.#holds.delete(hold);\n    if (this.#isUnused) this.#locks.delete(this);',
+    find: 'this.#holds.delete(hold);\n    this.#endUse();',
     replace: 'this.#holds.delete(hold);',
     tests: tests('behaviour/identity/forgotten', 'is empty after an acquire outside of contexts'),
   },
@@ -55,7 +55,7 @@ export const mutants = [
   {
     name: 'close() in an outage leaves a znode that is no longer needed',
     file: 'src/internals/znode/lock-node.ts',
-    find: 'this.#end(isOnServers(this.#state) ? left : gone);',
+    find: 'this.#end(this.#state.isOnServers ? left : gone);',
     replace: 'this.#end(gone);',
     tests: tests(
       'behaviour/connection/close',

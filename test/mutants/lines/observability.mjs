@@ -30,8 +30,8 @@ export const mutants = [
   {
     name: 'a commit is not published',
     file: 'src/mutex/transaction/guarded-transaction.ts',
-    find: 'return this.#guard.trace(() => this.#committed());',
-    replace: 'return this.#committed();',
+    find: 'await this.#guard.trace(() => commit.done())',
+    replace: 'await commit.done()',
     tests: tests('behaviour/tracing/transactions', 'publishes a commit that is done'),
   },
   {
@@ -218,16 +218,16 @@ export const mutants = [
   },
   {
     name: 'a semaphore whose leases are all in use is taken for one with a surplus',
-    file: 'src/semaphore/lease-internals.ts',
-    find: 'leasesBefore <= limit || !this.#host.companions.of(Surpluses).isNew(this.#path)',
-    replace: 'leasesBefore < limit || !this.#host.companions.of(Surpluses).isNew(this.#path)',
+    file: 'src/semaphore/lease-turn.ts',
+    find: 'leasesBefore <= fixed || !host.companions.of(Surpluses).isNew(folders.path)',
+    replace: 'leasesBefore < fixed || !host.companions.of(Surpluses).isNew(folders.path)',
     tests: tests('behaviour/semaphore/limits', 'is no warning while there are not more leases'),
   },
   {
     name: 'a surplus of leases is warned of by each call',
-    file: 'src/semaphore/lease-internals.ts',
-    find: 'leasesBefore <= limit || !this.#host.companions.of(Surpluses).isNew(this.#path)',
-    replace: 'leasesBefore <= limit',
+    file: 'src/semaphore/lease-turn.ts',
+    find: 'leasesBefore <= fixed || !host.companions.of(Surpluses).isNew(folders.path)',
+    replace: 'leasesBefore <= fixed',
     tests: tests('behaviour/semaphore/limits', 'is a warning, once for each path'),
   },
 ];

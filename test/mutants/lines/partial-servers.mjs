@@ -71,7 +71,7 @@ export const mutants = [
   },
   {
     name: 'a proof that the server does not know is asked for until the deadline',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/granting.ts',
     find: "if (isZooKeeperError(error, 'UNIMPLEMENTED')) throw error;",
     replace: 'void error;',
     tests: tests('behaviour/field/unknown-operation', 'multi an acquire rejects'),

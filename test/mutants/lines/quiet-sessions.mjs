@@ -131,7 +131,7 @@ export const mutants = [
   },
   {
     name: 'a waiter that lists again before a lagging server has caught up',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: "const behind = predecessors?.wasListOld ? 'sync' : 'nothing';",
     replace: "const behind = 'nothing';",
     tests: tests('behaviour/look-ahead', 'lists again if the list shows znodes'),
@@ -219,14 +219,14 @@ export const mutants = [
   },
   {
     name: 'a waiter that lists in a session without proof',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: 'if (node.session.isStale) void node.session.attach(node);',
     replace: '',
     tests: tests('behaviour/connection/attach', 'when its waiter at index 3 moves up'),
   },
   {
     name: 'a waiter that lists without a check of its own znode',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: 'void node.session.attach(node);',
     replace: 'void node.session.attach();',
     tests: tests('behaviour/connection/attach', 'when its waiter at index 3 moves up'),
@@ -405,7 +405,7 @@ export const mutants = [
   },
   {
     name: 'a waiter that moves up lists in a quiet session without a proof',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: "if (reason !== 'recheck' || predecessors?.isAnyGone) freshen(attempt);",
     replace: "if (reason !== 'recheck') freshen(attempt);",
     tests: tests('behaviour/connection/attach', 'when its waiter at index 3 moves up'),

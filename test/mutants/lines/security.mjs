@@ -194,7 +194,7 @@ export const mutants = [
   },
   {
     name: 'a transaction that a server refuses by -124 has an unknown outcome',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: "if (error.is('SESSION_CLOSED_REQUIRE_SASL_AUTH')) {",
     replace: "if (error.is('NO_NODE')) {",
     tests: tests('behaviour/security/one-server-refuses', 'has not done it'),

@@ -4,7 +4,7 @@ import { tests } from '../named-tests.mjs';
 export const mutants = [
   {
     name: 'a transaction without the check of the hold’s znode',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: 'multi<readonly unknown[]>(...paths.map(checkExists), ...',
     replace: "multi<readonly unknown[]>(...paths.map(() => checkExists('/')), ...",
     tests: tests('behaviour/transaction', 'if the servers have no znode of the hold'),
@@ -18,28 +18,28 @@ export const mutants = [
   },
   {
     name: 'a transaction that is sent though its hold has ended',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: 'beforeWrite: assertValid,',
     replace: '',
     tests: tests('behaviour/transaction', 'attaches anew after the hold was released'),
   },
   {
     name: 'a transaction that is judged in the middle of its frame, where the judgement may send a request',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: 'beforeWrite: assertValid,\n      write: (to) => {',
     replace: 'write: (to) => {\n        assertValid();',
     tests: tests('behaviour/transaction', 'leaves the connection in order'),
   },
   {
     name: 'a transaction that waits for a connection beyond the end of the hold',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: 'const cancel = host.clock.after(this.#guard.remainingMs(), wake);',
     replace: 'const cancel = host.clock.after(2 ** 30, wake);',
     tests: tests('behaviour/transaction', 'after its lease has ended while there is no connection'),
   },
   {
     name: 'a transaction that is repeated though the servers may have done it',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: 'if (sending.wasWritten) throw this.#unknown(error, bytes);',
     replace: '',
     tests: tests('behaviour/transaction', 'answer is lost'),
@@ -53,14 +53,14 @@ export const mutants = [
   },
   {
     name: 'a transaction that the lost session refused is an error of its data',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: "if (value.is === 'done' || !value.error.isRetryable) return value;",
     replace: 'return value;',
     tests: tests('behaviour/transaction', 'because the session has ended'),
   },
   {
     name: 'an ephemeral znode of a transaction is left behind by close()',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: 'this.#guard.session.znodes += this.#ephemerals;',
     replace: '',
     tests: tests('behaviour/transaction', 'its answer read, has it deleted by close()'),

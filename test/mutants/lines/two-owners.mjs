@@ -53,7 +53,7 @@ export const mutants = [
   },
   {
     name: 'a list without a watched znode is believed',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: 'if (!isConfirmed && this.#isContradicted(attempt, standing)) {',
     replace: "if (!isConfirmed && this.#path === '' && this.#isContradicted(attempt, standing)) {",
     tests: tests('behaviour/field/flipped-list', 'is noticed also if the number is free'),
@@ -95,7 +95,7 @@ export const mutants = [
   },
   {
     name: 'a grant whose znode is neither watched nor checked while the session proves itself',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/granting.ts',
     find: "if (session.needsProof()) node.watch.plant();\n    while (!session.isEnded && session.needsProof()) {\n      if (!deadline.mayWait && !session.isConnected) return { is: 'taken' };\n      const { epoch } = session;\n      if (await session.whenConnected(deadline)) await session.prove(node).catch(unlessUnknown);",
     replace:
       'while (!session.isEnded && session.needsProof()) {\n      const { epoch } = session;\n      if (await session.whenConnected(deadline)) await session.prove().catch(unlessUnknown);',
@@ -103,16 +103,16 @@ export const mutants = [
   },
   {
     name: 'a grant in a session that has ended',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/granting.ts',
     find: 'if (!session.isAlive()) {',
     replace: 'if (session.isAlive() === undefined) {',
     tests: tests('behaviour/grants', 'if the session ends during its proof'),
   },
   {
     name: 'a grant of a znode that no longer exists',
-    file: 'src/internals/lock-internals.ts',
-    find: "return node.mayBeGranted ? this.#granted(attempt, fencingToken) : { is: 'absent' };",
-    replace: 'return this.#granted(attempt, fencingToken);',
+    file: 'src/internals/granting.ts',
+    find: "return node.mayBeGranted ? granted(attempt, fencingToken) : { is: 'absent' };",
+    replace: 'return granted(attempt, fencingToken);',
     tests: tests('behaviour/races', 'deleted while its session proves itself'),
   },
   {
@@ -131,7 +131,7 @@ export const mutants = [
   },
   {
     name: 'a reader that downgrades behind a writer that queued up before',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: 'if (downgradeOf) return',
     replace: 'if (false as boolean) return',
     tests: tests('behaviour/curator/inter-process-read-write-lock', 'testDowngrading', 'testContendingDowngrading'),
@@ -147,7 +147,8 @@ export const mutants = [
     name: 'a reader at the place of a writer of another context',
     file: 'src/mutex/shared-lock.ts',
     find: 'return this.#pairKey === undefined ? undefined : heldBy(context, this.#pairKey);',
-    replace: 'return this.#pairKey === undefined ? undefined : [...(this.#locks.get(this.#pairKey)?.holds ?? [])][0];',
+    replace:
+      'return this.#pairKey === undefined ? undefined : [...(this.#locks.inUse.get(this.#pairKey)?.holds ?? [])][0];',
     tests: tests('behaviour/curator/inter-process-read-write-lock', 'testThatDowngradingRespectsThreads'),
   },
   {
@@ -167,7 +168,7 @@ export const mutants = [
   {
     name: 'a sticky lock that becomes idle while it is disconnected, and never marks itself idle',
     file: 'src/sticky/sticky-tenure.ts',
-    find: '      session.onChange(() => flag.catchUp()),\n',
+    find: '      session.onChange(() => idle.flag.catchUp()),\n',
     replace: '',
     tests: tests('behaviour/sticky', 'is seen as idle as soon as it is connected again'),
   },
@@ -236,7 +237,7 @@ export const mutants = [
   },
   {
     name: 'a grant without a list to a waiter that is not second',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/granting.ts',
     find: "(reason === 'all-deleted' || position === 1) && ",
     replace: '',
     tests: tests('behaviour/moving-up', 'in the same session'),
@@ -285,14 +286,14 @@ export const mutants = [
   },
   {
     name: 'a grant without a list of a znode whose deletion nobody watches',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/granting.ts',
     find: 'if (!node.isDeletionWatched) return false;',
     replace: '',
     tests: tests('behaviour/right-behind', 'its znode was not checked for a while'),
   },
   {
     name: 'a grant by look-ahead of a znode whose deletion nobody watches',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/granting.ts',
     find: 'if (!node.isDeletionWatched) return false;',
     replace: '',
     tests: tests('behaviour/look-ahead', 'the watch on its own znode was not answered'),
@@ -338,7 +339,7 @@ export const mutants = [
   },
   {
     name: 'look-ahead that asks for its own znode only behind the list',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: 'if (predecessors?.isNextSecond) node.watch.plant();',
     replace: '',
     tests: tests('behaviour/look-ahead', 'arrive in one chunk'),
@@ -422,7 +423,7 @@ export const mutants = [
   },
   {
     name: 'a list from a server that has not yet seen our create',
-    file: 'src/internals/lock-internals.ts',
+    file: 'src/internals/steps.ts',
     find: 'if (view && view.zxid < node.czxid) {',
     replace: 'if (false as boolean) {',
     tests: tests('behaviour/grants', 'older than its znode'),
@@ -521,22 +522,22 @@ export const mutants = [
   {
     name: 'release() ends the latest hold, which may be the successor of the lost one',
     file: 'src/mutex/shared-lock.ts',
-    find: 'return releasable.find((hold) => hold.keeper === object)',
-    replace: 'return releasable.findLast((hold) => hold.keeper === object)',
+    find: 'return [...unowned.filter((hold) => hold.keeper === object), ...lostOfOthers];',
+    replace: 'return [...unowned.filter((hold) => hold.keeper === object).reverse(), ...lostOfOthers];',
     tests: tests('behaviour/contexts/release', 'in a late finally', 'settles the oldest hold first'),
   },
   {
     name: 'release() in one request ends the lost hold of another request, and keeps its own',
     file: 'src/mutex/shared-lock.ts',
-    find: 'return releasable.find((hold) => hold.keeper === object) ?? releasable[0];',
-    replace: 'return releasable[0];',
+    find: 'return [...unowned.filter((hold) => hold.keeper === object), ...lostOfOthers];',
+    replace: 'return unowned.filter((hold) => hold.keeper === object || lostOfOthers.includes(hold));',
     tests: tests('behaviour/identity/contexts', 'settles the own hold first, not that of another request'),
   },
   {
     name: 'release() of an object that holds nothing ends the hold of another request',
     file: 'src/mutex/shared-lock.ts',
-    find: 'this.#unowned.filter((hold) => hold.keeper === object || !hold.isValid)',
-    replace: 'this.#unowned',
+    find: 'unowned.filter((hold) => hold.keeper !== object && !hold.isValid)',
+    replace: 'unowned.filter((hold) => hold.keeper !== object)',
     tests: tests(
       'behaviour/identity/contexts',
       'refuses to end a valid hold of the other',
@@ -553,15 +554,15 @@ export const mutants = [
   {
     name: 'release() outside of contexts ends the hold of a live context',
     file: 'src/mutex/shared-lock.ts',
-    find: 'return [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
-    replace: 'return [...this.#holds].filter((hold) => !hold.isOfJob);',
+    find: '[...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
+    replace: '[...this.#holds].filter((hold) => !hold.isOfJob);',
     tests: tests('behaviour/contexts/release', 'skips the hold of a live lockContext.run'),
   },
   {
     name: 'release() outside of contexts ends the hold of a withLock whose job has just settled',
     file: 'src/mutex/shared-lock.ts',
-    find: 'return [...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
-    replace: 'return [...this.#holds].filter((hold) => !hold.context?.isLive);',
+    find: '[...this.#holds].filter((hold) => !hold.isOfJob && !hold.context?.isLive);',
+    replace: '[...this.#holds].filter((hold) => !hold.context?.isLive);',
     tests: tests('behaviour/contexts/release', 'of a withLock whose job has just settled'),
   },
   {

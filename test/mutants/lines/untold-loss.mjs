@@ -5,8 +5,8 @@ export const mutants = [
   {
     name: 'a re-entrant hold that outlives the lease around it',
     file: 'src/mutex/mutex-acquirer.ts',
-    find: '.begin(call.deadline, leaseTermsOf(call.options), held.leases)',
-    replace: '.begin(call.deadline, leaseTermsOf(call.options))',
+    find: '.begin(call.deadline, call.options, held.leases)',
+    replace: '.begin(call.deadline, call.options)',
     tests: tests('behaviour/leases/re-entry', 'when it is the outer one'),
   },
   {
@@ -46,7 +46,7 @@ export const mutants = [
   },
   {
     name: 'a refused transaction that shows that the znode of its hold is gone, and does not tell the holder',
-    file: 'src/mutex/transaction/guarded-transaction.ts',
+    file: 'src/mutex/transaction/commit.ts',
     find: 'this.#guard.foundMissing(guardPath);',
     replace: '',
     tests: tests('behaviour/transaction', 'and tells the holder'),
@@ -130,8 +130,8 @@ export const mutants = [
   },
   {
     name: 'acquireMany resolves with a lease that was lost meanwhile',
-    file: 'src/semaphore/lease-internals.ts',
-    find: 'grants.length === quantity && areHeld()',
+    file: 'src/semaphore/lease-turn.ts',
+    find: 'grants.length === quantity && this.#areHeld',
     replace: 'grants.length === quantity',
     tests: tests('behaviour/semaphore/faults', 'a lost lease makes the call start over'),
   },

@@ -4,11 +4,37 @@ import type { Session } from '../zookeeper/session/session.js';
 import { foreignNames } from '../driver/names.js';
 import { leaseName } from './lease-driver.js';
 import { standardDriver } from '../driver/standard-driver.js';
+import type { Deadline } from '../support/deadline.js';
+import { join } from '../zookeeper/wire/path.js';
 
-/** The two parent znodes of a semaphore. */
+/** The paths of a semaphore: its own znode, and the two parent znodes below it. */
 export interface SemaphoreFolders {
+  readonly path: string;
   readonly locks: string;
   readonly leases: string;
+}
+
+/** The two parent znodes of Curator's InterProcessSemaphoreV2: its LOCK_PARENT and LEASE_PARENT. */
+export function foldersOf(path: string): SemaphoreFolders {
+  return { path, locks: join(path, 'locks'), leases: join(path, 'leases') };
+}
+
+/** Ends the call if the path has a lock of another kind, because the order between the two is unknown. */
+export function refuseOtherLocks(
+  { path, locks, leases }: SemaphoreFolders,
+  session: Session,
+  deadline: Deadline,
+): void {
+  session.find(getChildren(path)).then(
+    (names = []) => {
+      const foreign = names.filter((name) => ![locks, leases].includes(join(path, name)));
+      if (foreign.length > 0) deadline.end(new ForeignNodeError(path, foreign));
+    },
+    () => {
+      // The znode never existed, or the server could not be asked: the znodes below say more, and the next call asks
+      // again.
+    },
+  );
 }
 
 /**
