@@ -110,13 +110,12 @@ describe('between a request and its reply', () => {
   });
 
   it('one heartbeat that is answered with an error does not stop the heartbeats', async () => {
-    const { client } = lab;
-    const hold = await new InterProcessMutex(client, testPath('heartbeat-error')).acquire();
+    const hold = await new InterProcessMutex(lab.client, testPath('heartbeat-error')).acquire();
     once(lab.proxy, from('server', 'multi'), { replaceError: -125 });
     lab.proxy.clear();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi', 3);
     expect(hold.isValid).to.equal(true);
-    expect(client.state).to.equal('connected');
+    expect(lab.client.state).to.equal('connected');
     await hold.release();
   });
 

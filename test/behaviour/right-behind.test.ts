@@ -170,20 +170,19 @@ describe('a znode behind one of its process', () => {
 
   it('needs a list, because a backup that was restored gives the same numbers again', async () => {
     const { ours } = await mutexes('restored');
-    const { server } = lab;
     const { id } = lab.client.session;
-    await server.kill();
-    const restore = server.backUp();
-    await server.start();
+    await lab.server.kill();
+    const restore = lab.server.backUp();
+    await lab.server.start();
     await until('our client is connected again', () => lab.client.session.isConnected);
     await cycles(ours, 9);
     const last = await ours.acquire();
     await last.release();
-    await server.kill();
+    await lab.server.kill();
     restore();
-    await server.start();
+    await lab.server.start();
     // A new client, because the servers refuse all others until their data have caught up.
-    await using later = await LockClient.connect(server.connectString);
+    await using later = await LockClient.connect(lab.server.connectString);
     const theirs = new InterProcessMutex(later, ours.path);
     let holder = await theirs.acquire();
     while (sequenceOf(holder.path) < sequenceOf(last.path)) {

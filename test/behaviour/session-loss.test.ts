@@ -21,14 +21,13 @@ describe('the loss of a session', () => {
 
   it('reported by the server aborts the holder’s signal, and the client continues in a new session', async () => {
     const path = testPath('expired');
-    const { client } = lab;
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     const hold = await mutex.acquire();
     const loss = aborted(hold.signal);
     const states: ConnectionState[] = [];
-    client.on('state', (state) => void states.push(state));
-    const again = reached(client, 'reconnected');
-    await lab.endSession(client);
+    lab.client.on('state', (state) => void states.push(state));
+    const again = reached(lab.client, 'reconnected');
+    await lab.endSession(lab.client);
     const reason = (await loss) as LockLostError;
     expect(reason).to.be.instanceOf(LockLostError);
     expect(reason.reason).to.equal('session-expired');
@@ -51,21 +50,20 @@ describe('the loss of a session', () => {
     const path = testPath('expired-waiter');
     const other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
-    const { client } = lab;
-    const mutex = new InterProcessMutex(client, path);
+    const mutex = new InterProcessMutex(lab.client, path);
     const waiting = mutex.acquire();
     await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
-    const before = client.session.id;
-    await lab.endSession(client);
+    const before = lab.client.session.id;
+    await lab.endSession(lab.client);
     await until(
       'the waiter is queued again, in another session',
-      async () => (await lab.observer.children(path)).length === 2 && client.session.id !== before,
+      async () => (await lab.observer.children(path)).length === 2 && lab.client.session.id !== before,
     );
     await gate.release();
     const hold = await waiting;
     const [participant] = await mutex.participants();
     expect(participant?.path).to.equal(hold.path);
-    expect(participant?.sessionId).to.equal(`0x${client.session.id.toString(16)}`);
+    expect(participant?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
     await hold.release();
     await other.close();
   });

@@ -69,11 +69,10 @@ describe('three concurrent jobs', () => {
   });
 
   it('started by a holder are the same holder, and run together', async () => {
-    const { mutex, theirs } = lab;
-    await mutex.withLock((hold) =>
+    await lab.mutex.withLock((hold) =>
       Promise.all(
         [1, 2, 3].map(() =>
-          mutex.withLock(async (branch) => {
+          lab.mutex.withLock(async (branch) => {
             expect(branch.path).to.equal(hold.path);
             await section.visit();
           }),
@@ -81,7 +80,7 @@ describe('three concurrent jobs', () => {
       ),
     );
     expect(section).to.deep.include({ visits: 3, most: 3 });
-    expect(await theirs.participants()).to.deep.equal([]);
+    expect(await lab.theirs.participants()).to.deep.equal([]);
   });
 });
 

@@ -62,15 +62,14 @@ describe('FIELD B1: a server that says "later"', function () {
   });
 
   it('to a hand-over: the same client is shown no holder that has released', async () => {
-    const { mutex } = lab;
-    const held = await mutex.acquire(limit);
-    const next = mutex.acquire(limit);
+    const held = await lab.mutex.acquire(limit);
+    const next = lab.mutex.acquire(limit);
     // Behind the answer to the create, because without it the release would be no hand-over.
-    await queueReaches(mutex, 2);
+    await queueReaches(lab.mutex, 2);
     const said = throttle('multi', 2);
     const released = held.release();
     const hold = await next;
-    expect((await mutex.holder())?.path).to.equal(hold.path);
+    expect((await lab.mutex.holder())?.path).to.equal(hold.path);
     expect(said()).to.equal(2);
     expect(await released).to.equal('released');
     expectSameConnection();

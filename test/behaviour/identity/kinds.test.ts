@@ -329,10 +329,9 @@ describe('makeRevocable of one object', () => {
   };
 
   it('gets a request for the znode that another object acquired and this object re-entered', async () => {
-    const { client, mutex, path } = lab;
-    const twin = new InterProcessMutex(client, path);
+    const twin = new InterProcessMutex(lab.client, lab.path);
     const holds = asked(twin);
-    await mutex.withLock((outer) =>
+    await lab.mutex.withLock((outer) =>
       twin.withLock(async (inner) => {
         await revoke(lab.other, outer.path);
         await until('the listener is called', () => holds.length > 0);
@@ -343,15 +342,14 @@ describe('makeRevocable of one object', () => {
   });
 
   it('gets an earlier request once when it re-enters', async () => {
-    const { client, mutex, path } = lab;
-    const twin = new InterProcessMutex(client, path);
-    const [byMutex, byTwin] = [asked(mutex), asked(twin)];
-    await mutex.withLock(async (outer) => {
+    const twin = new InterProcessMutex(lab.client, lab.path);
+    const [byMutex, byTwin] = [asked(lab.mutex), asked(twin)];
+    await lab.mutex.withLock(async (outer) => {
       await revoke(lab.other, outer.path);
       await until('the first listener is called', () => byMutex.length === 1);
       await twin.withLock(async (inner) => {
         await until('the second listener is called', () => byTwin.length > 0);
-        await twin.withLock(() => mutex.withLock(() => queueOf(lab.theirs)));
+        await twin.withLock(() => lab.mutex.withLock(() => queueOf(lab.theirs)));
         expect(byTwin).to.deep.equal([inner]);
       });
       expect(byMutex).to.deep.equal([outer]);
@@ -359,10 +357,9 @@ describe('makeRevocable of one object', () => {
   });
 
   it('gets no request for a hold that only another object has', async () => {
-    const { client, mutex, path } = lab;
-    const byMutex = asked(mutex);
-    const byTwin = asked(new InterProcessMutex(client, path));
-    await mutex.withLock(async (outer) => {
+    const byMutex = asked(lab.mutex);
+    const byTwin = asked(new InterProcessMutex(lab.client, lab.path));
+    await lab.mutex.withLock(async (outer) => {
       await revoke(lab.other, outer.path);
       await until('the listener of the holder is called', () => byMutex.length === 1);
     });

@@ -25,12 +25,11 @@ describe('a helpful error', () => {
 
   beforeEach(() => {
     cleanUps = [];
-    const { path, client, other } = lab;
     fixture = {
       lab,
-      path,
-      client,
-      other,
+      path: lab.path,
+      client: lab.client,
+      other: lab.other,
       connect: (options) => lab.connect(options, lab.connectString),
       defer: (cleanUp) => void cleanUps.push(cleanUp),
     };

@@ -27,13 +27,12 @@ describe('a semaphore', () => {
   });
 
   it('keeps all that it is made of to itself, as the other locks do, so a subclass may have fields of any name', () => {
-    const { client, path } = lab;
     const locks = [
-      semaphoreOf(client, path, 2),
-      new InterProcessSemaphoreMutex(client, path),
-      new InterProcessMutex(client, path),
-      new LeaderElection(client, path),
-      new InterProcessMultiLock([new InterProcessMutex(client, path)]),
+      semaphoreOf(lab.client, lab.path, 2),
+      new InterProcessSemaphoreMutex(lab.client, lab.path),
+      new InterProcessMutex(lab.client, lab.path),
+      new LeaderElection(lab.client, lab.path),
+      new InterProcessMultiLock([new InterProcessMutex(lab.client, lab.path)]),
     ];
     for (const lock of locks) expect(Object.keys(lock), lock.constructor.name).to.deep.equal([]);
   });
