@@ -60,7 +60,6 @@ describe('a hand-over within a process', () => {
   });
 
   it('also works between two mutex objects with one driver', async () => {
-    const path = testPath('drivers');
     const standard = new StandardDriver();
     const driver: LockDriver = {
       lockName: 'lock-',
@@ -68,7 +67,7 @@ describe('a hand-over within a process', () => {
       sort: (names) => standard.sort(names),
       decide: (sorted, ours) => standard.decide(sorted, ours),
     };
-    const [first, second] = [1, 2].map(() => new InterProcessMutex(lab.client, path, { driver })) as [
+    const [first, second] = [1, 2].map(() => new InterProcessMutex(lab.client, lab.path, { driver })) as [
       InterProcessMutex,
       InterProcessMutex,
     ];
@@ -136,14 +135,12 @@ describe('a hand-over within a process', () => {
   });
 
   it('does not skip a waiter of another process', async () => {
-    const path = testPath('between');
-    const mutex = new InterProcessMutex(lab.client, path);
     const order: string[] = [];
-    const hold = await mutex.acquire();
-    const foreign = new InterProcessMutex(lab.other, path).acquire().then((one) => (order.push('other process'), one));
-    await queueReaches(mutex, 2);
-    const own = mutex.acquire().then((one) => (order.push('own process'), one));
-    await queueReaches(mutex, 3);
+    const hold = await lab.mutex.acquire();
+    const foreign = lab.theirs.acquire().then((one) => (order.push('other process'), one));
+    await queueReaches(lab.mutex, 2);
+    const own = lab.mutex.acquire().then((one) => (order.push('own process'), one));
+    await queueReaches(lab.mutex, 3);
     await hold.release();
     await (await foreign).release();
     await (await own).release();
@@ -151,15 +148,13 @@ describe('a hand-over within a process', () => {
   });
 
   it('skips a waiter that has given up', async () => {
-    const path = testPath('given-up');
-    const mutex = new InterProcessMutex(lab.client, path);
-    const hold = await mutex.acquire();
+    const hold = await lab.mutex.acquire();
     const aborter = new AbortController();
-    const givingUp = rejection(mutex.acquire({ signal: aborter.signal }));
-    await queueReaches(mutex, 2);
-    const successor = mutex.acquire();
-    await queueReaches(mutex, 3);
-    const second = (await mutex.participants())[1]?.path ?? '';
+    const givingUp = rejection(lab.mutex.acquire({ signal: aborter.signal }));
+    await queueReaches(lab.mutex, 2);
+    const successor = lab.mutex.acquire();
+    await queueReaches(lab.mutex, 3);
+    const second = (await lab.mutex.participants())[1]?.path ?? '';
     lab.proxy.clear();
     aborter.abort(new Error('enough'));
     const releasing = hold.release();
@@ -168,7 +163,7 @@ describe('a hand-over within a process', () => {
     expect(await releasing).to.equal('released');
     const attempts = lab.proxy.frames.filter(({ op, body }) => op === 'multi' && body.includes(second));
     expect(attempts, 'a transaction that fails, and delays the release by a round trip').to.deep.equal([]);
-    await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
+    await until('no znode is left', async () => (await lab.observer.children(lab.path)).length === 0);
   });
 
   it('to a waiter that aborts between wake-up and check leaves no znode', async () => {

@@ -343,12 +343,11 @@ describe('readers and writers', () => {
 
   for (const foreign of ['!somebody', `${'0'.repeat(32)}__lock__0000000000`])
     it(`behind ${foreign} are locked, and show it`, async () => {
-      const path = testPath('behind-foreign');
-      const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, path, { foreignNodes: 'wait' });
-      await readLock.withLock(() => lab.observer.create(`${path}/${foreign}`));
+      const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path, { foreignNodes: 'wait' });
+      await readLock.withLock(() => lab.observer.create(`${lab.path}/${foreign}`));
       for (const lock of [readLock, writeLock]) {
         expect((await lock.participants()).map((participant) => participant.path)).to.deep.equal([
-          `${path}/${foreign}`,
+          `${lab.path}/${foreign}`,
         ]);
       }
       expect(await writeLock.tryAcquire()).to.equal(undefined);

@@ -212,14 +212,13 @@ describe('revocation', () => {
       });
 
       it('of a znode that is no participant does not change it', async () => {
-        const path = testPath('config');
-        await lab.observer.create(path.slice(0, path.lastIndexOf('/')));
-        await lab.observer.create(path);
-        await lab.observer.write(path, 'precious');
-        const error = await rejection(call(path));
+        await lab.observer.create(lab.path.slice(0, lab.path.lastIndexOf('/')));
+        await lab.observer.create(lab.path);
+        await lab.observer.write(lab.path, 'precious');
+        const error = await rejection(call(lab.path));
         expect(error).to.have.property('code', 'ERR_LOCK_INVALID_PATH');
-        expect(error.message).to.contain(path);
-        expect(await lab.observer.read(path)).to.equal('precious');
+        expect(error.message).to.contain(lab.path);
+        expect(await lab.observer.read(lab.path)).to.equal('precious');
       });
 
       it('with an invalid path, without a client or with a closed client sends nothing', async () => {

@@ -20,9 +20,7 @@ describe('the loss of a session', () => {
   const lab = labOfEachTest('session-loss', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
 
   it('reported by the server aborts the holder’s signal, and the client continues in a new session', async () => {
-    const path = testPath('expired');
-    const mutex = new InterProcessMutex(lab.client, path);
-    const hold = await mutex.acquire();
+    const hold = await lab.mutex.acquire();
     const loss = aborted(hold.signal);
     const states: ConnectionState[] = [];
     lab.client.on('state', (state) => void states.push(state));
@@ -38,7 +36,7 @@ describe('the loss of a session', () => {
     expect(hold.isValid).to.equal(false);
     await again;
     expect(states).to.deep.equal(['suspended', 'lost', 'reconnected']);
-    const next = await mutex.acquire();
+    const next = await lab.mutex.acquire();
     expect(next.isValid).to.equal(true);
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
     expect(await hold.release()).to.equal('lost');
@@ -47,21 +45,19 @@ describe('the loss of a session', () => {
   });
 
   it('reported by the server makes a waiter start over in the new session, where it is granted', async () => {
-    const path = testPath('expired-waiter');
     const other = await LockClient.connect(lab.server.connectString);
-    const gate = await new InterProcessMutex(other, path).acquire();
-    const mutex = new InterProcessMutex(lab.client, path);
-    const waiting = mutex.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    const gate = await new InterProcessMutex(other, lab.path).acquire();
+    const waiting = lab.mutex.acquire();
+    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
     const before = lab.client.session.id;
     await lab.endSession(lab.client);
     await until(
       'the waiter is queued again, in another session',
-      async () => (await lab.observer.children(path)).length === 2 && lab.client.session.id !== before,
+      async () => (await lab.observer.children(lab.path)).length === 2 && lab.client.session.id !== before,
     );
     await gate.release();
     const hold = await waiting;
-    const [participant] = await mutex.participants();
+    const [participant] = await lab.mutex.participants();
     expect(participant?.path).to.equal(hold.path);
     expect(participant?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
     await hold.release();
@@ -69,8 +65,7 @@ describe('the loss of a session', () => {
   });
 
   it('after silence aborts the holder’s signal before another client can be granted the lock', async () => {
-    const path = testPath('silence');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const hold = await lab.mutex.acquire();
     const { session, host } = lab.client;
     let toldAt = Infinity;
     const loss = aborted(hold.signal).then((reason) => {
@@ -78,8 +73,8 @@ describe('the loss of a session', () => {
       return reason as LockLostError;
     });
     const other = await LockClient.connect(lab.server.connectString);
-    const waiting = new InterProcessMutex(other, path).acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    const waiting = new InterProcessMutex(other, lab.path).acquire();
+    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
     lab.proxy.silence();
     const { deadline } = session;
     const next = await waiting;
@@ -97,8 +92,7 @@ describe('the loss of a session', () => {
   });
 
   it('after silence keeps the znode of the lost hold while its job runs, and deletes it afterwards', async () => {
-    const path = testPath('ghost');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const hold = await lab.mutex.acquire();
     // The requests arrive, so the session lives on the server. No reply returns, so the client loses the session.
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
     const lost = reached(lab.client, 'lost');
@@ -107,7 +101,7 @@ describe('the loss of a session', () => {
     await lost;
     hear();
     await again;
-    expect(await lab.observer.children(path)).to.have.length(1);
+    expect(await lab.observer.children(lab.path)).to.have.length(1);
     const old = hold.path;
     expect(await hold.release()).to.equal('lost');
     const releasedAt = lab.now();
@@ -198,8 +192,7 @@ describe('the loss of a session', () => {
     const own = await startServer();
     const direct = await LockClient.connect(own.connectString, { sessionTimeoutMs: 30_000 });
     try {
-      const path = testPath('restart');
-      const mutex = new InterProcessMutex(direct, path);
+      const mutex = new InterProcessMutex(direct, lab.path);
       const hold = await mutex.acquire();
       const waiting = mutex.acquire();
       await until('the waiter is queued', async () => (await mutex.participants()).length === 2);
@@ -233,8 +226,7 @@ describe('the loss of a session', () => {
   });
 
   it('during a release: its outcome is decided at once, and the znode is deleted later', async () => {
-    const path = testPath('release-suspended');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const hold = await lab.mutex.acquire();
     await lab.proxy.refuse();
     const suspended = reached(lab.client, 'suspended');
     const overdue = reached(lab.client, 'lost');
@@ -245,17 +237,15 @@ describe('the loss of a session', () => {
     expect(await releasing).to.equal('released');
     await overdue;
     await lab.proxy.accept();
-    await until('the znode is gone', async () => (await lab.observer.children(path)).length === 0);
+    await until('the znode is gone', async () => (await lab.observer.children(lab.path)).length === 0);
   });
 
   it('does not end a session without a hold at its deadline: its waiters keep their place', async () => {
-    const path = testPath('nothing-held');
     const other = await LockClient.connect(lab.server.connectString);
-    const gate = await new InterProcessMutex(other, path).acquire();
-    const mutex = new InterProcessMutex(lab.client, path);
-    const waiting: Promise<Hold> = mutex.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
-    const place = (await mutex.participants())[1]?.path;
+    const gate = await new InterProcessMutex(other, lab.path).acquire();
+    const waiting: Promise<Hold> = lab.mutex.acquire();
+    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    const place = (await lab.mutex.participants())[1]?.path;
     const { id } = lab.client.session;
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
     const again = reached(lab.client, 'reconnected');

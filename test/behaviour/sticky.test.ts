@@ -130,9 +130,7 @@ describe('a sticky lock', () => {
   });
 
   it('that had to wait serves the other clients before local waiters that come after its grant', async () => {
-    const path = testPath('waited');
-    const other = new InterProcessMutex(lab.other, path);
-    const mutex = sticky(path);
+    const mutex = sticky(lab.path);
     const order: string[] = [];
     const logAs =
       (name: string) =>
@@ -140,11 +138,11 @@ describe('a sticky lock', () => {
         order.push(name);
         await hold.release();
       };
-    const first = await other.acquire();
+    const first = await lab.theirs.acquire();
     const own = mutex.acquire();
-    await queueReaches(other, 2);
-    const remote = other.acquire().then(logAs('remote'));
-    await queueReaches(other, 3);
+    await queueReaches(lab.theirs, 2);
+    const remote = lab.theirs.acquire().then(logAs('remote'));
+    await queueReaches(lab.theirs, 3);
     await first.release();
     const hold = await own;
     const later = mutex.acquire().then(logAs('later'));
@@ -258,9 +256,8 @@ describe('a sticky lock', () => {
   });
 
   it('can also be taken while idle if its driver uses names like those of leases', async () => {
-    const path = testPath('lease-like');
-    const mutex = new InterProcessMutex(lab.client, path, { driver: leaseLike, sticky: { idleMs: 60_000 } });
-    const rival = new InterProcessMutex(lab.other, path, { driver: leaseLike });
+    const mutex = new InterProcessMutex(lab.client, lab.path, { driver: leaseLike, sticky: { idleMs: 60_000 } });
+    const rival = new InterProcessMutex(lab.other, lab.path, { driver: leaseLike });
     await once(mutex);
     await until('the znode is marked idle', async () => (await rival.participants())[0]?.isIdle === true);
     expect(await rival.isLocked()).to.equal(false);
@@ -424,24 +421,22 @@ describe('a sticky lock', () => {
   });
 
   it('leaves no znode in the queue when all local waiters have given up', async () => {
-    const path = testPath('gives-up');
-    const hold = await new InterProcessMutex(lab.other, path).acquire();
-    const mutex = sticky(path);
+    const hold = await lab.theirs.acquire();
+    const mutex = sticky(lab.path);
     const outcomes = [20, 30].map((timeoutMs) => rejection(mutex.acquire({ timeoutMs })));
     expect((await Promise.all(outcomes)).map(({ code }) => code)).to.deep.equal([
       'ERR_LOCK_TIMEOUT',
       'ERR_LOCK_TIMEOUT',
     ]);
-    await until('the znode is gone', async () => (await lab.observer.children(path)).length === 1);
+    await until('the znode is gone', async () => (await lab.observer.children(lab.path)).length === 1);
     const waiting = mutex.acquire();
     await hold.release();
     await (await waiting).release();
   });
 
   it('serves a caller that comes in the step in which the only waiter gives up', async () => {
-    const path = testPath('changes-over');
-    const remote = await new InterProcessMutex(lab.other, path).acquire();
-    const mutex = sticky(path);
+    const remote = await lab.theirs.acquire();
+    const mutex = sticky(lab.path);
     const aborter = new AbortController();
     const givingUp = rejection(mutex.acquire({ signal: aborter.signal }));
     await queueReaches(mutex, 2);
