@@ -40,10 +40,9 @@ describe('a client with a chroot', () => {
     expect(participants.map(({ path }) => path.slice(0, path.lastIndexOf('/')))).to.deep.equal([below, below]);
     expect(hold.path).to.equal(`${lab.path}${participants[0]?.path}`);
     await hold.release();
-    const own = await waiting;
+    await using own = await waiting;
     expect(own.path).to.equal(participants[1]?.path);
     expect(own.isValid).to.equal(true);
-    await own.release();
   });
 
   it('gets the deletion of a predecessor after a reconnect', async () => {

@@ -66,7 +66,7 @@ describe('an election', () => {
   });
 
   it('gives terms that are holds: a loss aborts the signal, and a transaction is done as the leader or not at all', async () => {
-    const term = await ours().campaign();
+    await using term = await ours().campaign();
     await term.transaction().create(`${lab.path}-config`, Buffer.from('by the leader')).commit();
     expect(term.fencingToken).to.be.a('bigint');
     const late = term.transaction().setData(`${lab.path}-config`, Buffer.from('late'));
@@ -75,15 +75,13 @@ describe('an election', () => {
     expect(await loss).to.be.instanceOf(LockLostError);
     expect(term.isValid).to.equal(false);
     expect(await rejection(late.commit())).to.be.instanceOf(LockLostError);
-    await term.release();
   });
 
   it('rejects a campaign at its timeout, and leaves no candidate', async () => {
-    const term = await theirs().campaign();
+    await using _term = await theirs().campaign();
     expect(await rejection(ours().campaign({ timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
     expect(await rejection(ours().lead(() => 1, { timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
     await candidates(1);
-    await term.release();
   });
 
   it('hands over in one round trip: one delete, one event, and the next job runs without a request', async () => {
@@ -333,7 +331,7 @@ describe('an election', () => {
     it('sends nothing when candidates come and go behind the leader, and leaves no watch', async () => {
       const watcher = await lab.connect({ sessionTimeoutMs: 20_000 });
       const connection = lab.proxy.frames.findLast(({ op }) => op === 'connect')?.connection;
-      const term = await theirs().campaign();
+      await using _term = await theirs().campaign();
       const { seen, stop } = observed(new LeaderElection(watcher, lab.path));
       await until('the leader is seen', () => seen.length === 1);
       lab.proxy.clear();
@@ -351,7 +349,6 @@ describe('an election', () => {
       await stop();
       await lab.proxy.seen((frame) => frame.connection === connection && frame.op === 'removeWatches');
       expect(seen).to.deep.equal(['theirs']);
-      await term.release();
     });
 
     it('misses no candidate that comes between its list and its watch', async () => {
@@ -377,22 +374,20 @@ describe('an election', () => {
       const { seen, stop } = observed(ours());
       await until('the first look', () => seen.length === 1);
       await lab.observer.endSession(lab.client);
-      const term = await theirs().campaign();
+      await using _term = await theirs().campaign();
       await until('the leader is seen', () => seen.at(-1) === 'theirs');
       await stop();
-      await term.release();
     });
   });
 
   it('is an error where the other protocol is used on the same path', async () => {
-    const term = await theirs({ protocol: 'selector' }).campaign();
+    await using _term = await theirs({ protocol: 'selector' }).campaign();
     expect(await rejection(ours({ protocol: 'latch' }).campaign())).to.be.instanceOf(ForeignNodeError);
     expect(await rejection(ours({ protocol: 'latch' }).leader())).to.be.instanceOf(ForeignNodeError);
     expect(await rejection(theirs({ protocol: 'latch' }).campaign()))
       .to.be.instanceOf(RangeError)
       .and.to.have.property('message')
       .that.contains('latch-');
-    await term.release();
   });
 
   it('of the protocol selector is one queue with a mutex of the same path', async () => {
@@ -471,12 +466,11 @@ describe('an election', () => {
 
   it('lets a campaign outside of every context be a candidate of its own', async () => {
     const election = ours();
-    const term = await election.campaign();
+    await using _term = await election.campaign();
     expect(await rejection(election.campaign({ timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
     await lockContext.run(async () => {
       expect(await rejection(election.campaign({ timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
     });
-    await term.release();
   });
 
   it('shows itself and its candidates as text', async () => {

@@ -61,10 +61,9 @@ describe('a grant', () => {
     await lab.observer.endSession(lab.client);
     lab.proxy.cut();
     await lab.proxy.accept();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.isValid).to.equal(true);
     expect(hold.path).not.to.contain(name);
-    await hold.release();
   });
 
   it('is not based on a list older than its znode: the client lists again after a sync', async () => {
@@ -72,12 +71,11 @@ describe('a grant', () => {
       body.writeBigInt64BE(1n, 4);
       return 'pass';
     });
-    const hold = await lab.mutex.acquire();
+    await using _hold = await lab.mutex.acquire();
     const asked = lab.proxy.frames
       .filter((frame) => frame.from === 'client' && frame.path === lab.path)
       .map(({ op }) => op);
     expect(asked).to.deep.equal(['getChildren2', 'sync', 'getChildren2']);
-    await hold.release();
   });
 
   it('is never made for a znode of another session, whatever its name: the client deletes that znode', async () => {
@@ -91,11 +89,10 @@ describe('a grant', () => {
     const theirs = `${lost?.path ?? ''}0000000000`;
     await lab.observer.create(theirs);
     await lab.proxy.accept();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.path).not.to.equal(theirs);
     await until('the znode of the other session is deleted', async () => !(await lab.observer.exists(theirs)));
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('is released if the caller aborts in the same moment', async () => {
@@ -151,26 +148,24 @@ describe('a grant', () => {
     beforeEach(() => once(lab.proxy, answered('create2'), 'cut'));
 
     it('is searched behind its own quorum write, because the earlier heartbeat may have been refused', async () => {
-      const hold = await lab.mutex.acquire();
+      await using _hold = await lab.mutex.acquire();
       const again = lab.proxy.frames.findLast(sent('connect'))?.connection;
       const ops = lab.proxy.frames
         .filter((frame) => frame.from === 'client' && frame.connection === again)
         .map(({ op }) => op);
       expect(ops.slice(0, ops.indexOf('getChildren2'))).to.deep.equal(['connect', 'multi', 'multi']);
-      await hold.release();
     });
 
     it('is searched in a list behind that write also if the server put the write off', async () => {
       let writes = 0;
       lab.proxy.on((frame) => (sent('multi')(frame) && (writes += 1) === 2 ? { refuse: -127 } : undefined));
-      const hold = await lab.mutex.acquire();
+      await using _hold = await lab.mutex.acquire();
       const again = lab.proxy.frames.findLast(sent('connect'))?.connection;
       const ops = lab.proxy.frames
         .filter((frame) => frame.from === 'client' && frame.connection === again && frame.op !== 'sync')
         .map(({ op }) => op);
       const search = ['multi', 'getChildren2'];
       expect(ops.slice(0, ops.indexOf('exists'))).to.deep.equal(['connect', 'multi', ...search, ...search]);
-      await hold.release();
     });
 
     it('is searched again if the server failed to answer, and uses the znode that was created', async () => {
@@ -178,10 +173,9 @@ describe('a grant', () => {
         once(lab.proxy, answered('multi'), { replaceError: -118 });
         return 'pass';
       });
-      const hold = await lab.mutex.acquire();
+      await using hold = await lab.mutex.acquire();
       expect(hold.path.slice(-10)).to.equal('0000000001');
       expect(await lab.observer.children(lab.path)).to.have.length(1);
-      await hold.release();
     });
 
     for (const op of ['getChildren2', 'exists'] as const) {

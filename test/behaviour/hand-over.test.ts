@@ -46,7 +46,7 @@ describe('a hand-over within a process', () => {
     lab.proxy.clear();
     let isReleased = false;
     const releasing = hold.release().finally(() => (isReleased = true));
-    const following = await waiting;
+    await using following = await waiting;
     expect(following.path).to.equal(next);
     expect(following.isValid).to.equal(true);
     expect(hold.isValid).to.equal(false);
@@ -56,7 +56,6 @@ describe('a hand-over within a process', () => {
     expect(await releasing).to.equal('released');
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'delete')).to.have.length(0);
     expect((await mutex.participants()).map(({ path }) => path)).to.deep.equal([next]);
-    await following.release();
   });
 
   it('also works between two mutex objects with one driver', async () => {
@@ -126,12 +125,11 @@ describe('a hand-over within a process', () => {
     const all = 0b11111;
     await setAcl(lab.other, mutex.path, allButDelete);
     const releasing = hold.release();
-    const following = await waiting;
+    await using following = await waiting;
     await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'delete');
     await setAcl(lab.other, mutex.path, all);
     expect(await releasing).to.equal('released');
     expect((await mutex.participants()).map(({ path }) => path)).to.deep.equal([following.path]);
-    await following.release();
   });
 
   it('does not skip a waiter of another process', async () => {
@@ -185,9 +183,8 @@ describe('a hand-over within a process', () => {
     const hold = await mutex.acquire();
     const tokens: bigint[] = [];
     const all = Array.from({ length: 100 }, async () => {
-      const one = await mutex.acquire();
+      await using one = await mutex.acquire();
       tokens.push(one.fencingToken);
-      await one.release();
     });
     await queueReaches(mutex, 101);
     lab.proxy.clear();

@@ -47,7 +47,7 @@ describe('client.health()', () => {
   });
 
   it('counts the acquires that wait, and no other call', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const stop = new AbortController();
     const waits = [lab.mutex, lab.mutex, new InterProcessMutex(lab.client, lab.path)].map((mutex) =>
       rejection(mutex.acquire({ signal: stop.signal })),
@@ -60,13 +60,11 @@ describe('client.health()', () => {
     stop.abort();
     await Promise.all(waits);
     expect(lab.client.health().waiting).to.equal(0);
-    await hold.release();
   });
 
   it('says how long a hold is still valid, as the hold itself does', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     expect(lab.client.health().remainingMs).to.equal(hold.remainingMs);
-    await hold.release();
   });
 
   it('of a suspended client with a hold shows the reason, and counts down to the moment of the loss', async () => {
@@ -93,14 +91,13 @@ describe('client.health()', () => {
   });
 
   it('of a client that waits shows a time that is left, also after the deadline of holds has passed', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const stop = new AbortController();
     const waiting = rejection(lab.mutex.acquire({ signal: stop.signal }));
     await queueReaches(lab.theirs, 2);
     expect(lab.client.health().remainingMs).to.be.above(sessionTimeoutMs / 4);
     stop.abort();
     await waiting;
-    await hold.release();
   });
 
   it('of a closed client has nothing left', async () => {

@@ -33,21 +33,19 @@ describe('a hold', () => {
   const lab = labOfEachTest('hold');
 
   it('has the path of its znode, as the queue shows it', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     expect(hold.path.slice(0, lab.mutex.path.length)).to.equal(lab.mutex.path);
     expect(hold.path.slice(lab.mutex.path.length)).to.match(
       /^\/_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-lock-\d{10}$/,
     );
     expect(await queueOf(lab.theirs)).to.deep.equal([hold.path]);
-    await hold.release();
   });
 
   it('has the czxid of its znode as fencing token, and 0n as grant number', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     const { value: stat } = await lab.client.session.request(exists(hold.path));
     expect(hold.fencingToken).to.equal(stat.czxid);
     expect(hold.grantNumber).to.equal(0n);
-    await hold.release();
   });
 
   it('is a fence, unless it is one of several readers or leases, or its driver is of the application', async () => {

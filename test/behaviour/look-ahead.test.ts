@@ -70,9 +70,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await settled();
     expect(waiter.isGranted(), 'the second znode exists').to.equal(false);
     await lab.observer.remove(second);
-    const hold = await waiter.granted;
+    await using _hold = await waiter.granted;
     expect(requests()).to.deep.equal([]);
-    await hold.release();
   });
 
   it('at index 2 is granted without a list when its predecessor gives up, and then the holder releases', async () => {
@@ -83,18 +82,16 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await settled();
     expect(waiter.isGranted(), 'the holder exists').to.equal(false);
     await lab.observer.remove(first);
-    const hold = await waiter.granted;
+    await using _hold = await waiter.granted;
     expect(requests()).to.deep.equal([]);
-    await hold.release();
   });
 
   it('at index 2 is granted without a list when both znodes before it are deleted in one transaction', async () => {
     const [first = '', second = ''] = await queueOfCurators(2);
     const waiter = await waiterBehind([first, second], { watchesItself: true });
     await lab.other.session.request(multi(remove(first), remove(second)));
-    const hold = await waiter.granted;
+    await using _hold = await waiter.granted;
     expect(requests()).to.deep.equal([]);
-    await hold.release();
   });
 
   for (const count of [3, 5])
@@ -114,9 +111,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       expect(waiter.isGranted()).to.equal(false);
       lab.proxy.clear();
       await lab.observer.remove(paths.at(-1) ?? '');
-      const hold = await waiter.granted;
+      await using _hold = await waiter.granted;
       expect(requests()).to.deep.equal([]);
-      await hold.release();
     });
 
   it('at index 3 waits for the holder when both znodes before it are deleted in one transaction', async () => {
@@ -173,9 +169,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await settled();
     expect(waiter.isGranted(), 'the holder exists').to.equal(false);
     await lab.observer.remove(first);
-    const hold = await waiter.granted;
+    await using _hold = await waiter.granted;
     expect(lists()).to.equal(0);
-    await hold.release();
   });
 
   it('at index 3 keeps the watch on the znode before, when its predecessor gives up', async () => {
@@ -218,9 +213,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       const waiter = await waiterBehind([second, third]);
       inOneChunk(third, order);
       await lab.other.session.request(multi(...(await all()).slice(0, 2).map((path) => remove(path))));
-      const hold = await waiter.granted;
+      await using _hold = await waiter.granted;
       expect(lists()).to.equal(1);
-      await hold.release();
     });
 
   it('is granted if the answer to the read of its predecessor, a list and the deletion arrive in one chunk', async () => {
@@ -273,10 +267,9 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     const waiter = await waiterBehind([first, second], { watchesItself: true });
     await lab.observer.remove(first);
     await lab.other.session.request(multi(remove(waiter.path), remove(second)));
-    const hold = await waiter.granted;
+    await using hold = await waiter.granted;
     expect(hold.path).not.to.equal(waiter.path);
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('that is second is not granted without a list if the watch on its own znode was not answered', async () => {
@@ -291,10 +284,9 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await lab.proxy.seen(listed);
     await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === waiter.path);
     await lab.other.session.request(multi(remove(waiter.path), remove(third)));
-    const hold = await waiter.granted;
+    await using hold = await waiter.granted;
     expect(hold.path).not.to.equal(waiter.path);
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('that cannot read the znode before its predecessor lists when its predecessor is deleted', async () => {
@@ -404,19 +396,17 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       // The server may report the deletions in any order. Here the event of its own znode would be the last.
       lab.proxy.on((frame) => (eventOf(waiter.path)(frame) ? 'drop' : undefined));
       await outage(deleting(waiter.path, first, second));
-      const hold = await waiter.granted;
+      await using hold = await waiter.granted;
       expect(hold.path).not.to.equal(waiter.path);
       expect(hold.isValid).to.equal(true);
-      await hold.release();
     });
 
     it('at index 2 is granted if both znodes before it were deleted', async () => {
       const [first = '', second = ''] = await queueOfCurators(2);
       const waiter = await waiterBehind([first, second], { watchesItself: true });
       await outage(deleting(first, second));
-      const hold = await waiter.granted;
+      await using hold = await waiter.granted;
       expect(hold.path).to.equal(waiter.path);
-      await hold.release();
     });
 
     for (const [which, gone] of Object.entries({
@@ -436,9 +426,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
         await settled();
         expect(waiter.isGranted(), 'the holder exists').to.equal(false);
         await lab.observer.remove(paths[0] ?? '');
-        const hold = await waiter.granted;
+        await using hold = await waiter.granted;
         expect(hold.path).to.equal(waiter.path);
-        await hold.release();
       });
 
     it('lists again if the answer to the list was lost', async () => {
@@ -486,9 +475,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       await settled();
       expect(waiter.isGranted()).to.equal(false);
       await theirs.release();
-      const next = await waiter.granted;
+      await using _next = await waiter.granted;
       expect(requests().filter((request) => request !== `delete ${Number(hold.path.slice(-10))}`)).to.deep.equal([]);
-      await next.release();
     });
 
     it('is linked to it when the waiter between them gives up', async () => {

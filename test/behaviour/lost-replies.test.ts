@@ -24,9 +24,8 @@ describe('a lost reply', () => {
   it('of a create that was never executed: the client creates the znode again, once', async () => {
     await (await lab.mutex.acquire()).release();
     once(lab.proxy, from('client', 'create2'), 'cut');
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     expect((await lab.observer.children(lab.path)).map((name) => `${lab.path}/${name}`)).to.deep.equal([hold.path]);
-    await hold.release();
   });
 
   it('of a create whose caller has given up: the client searches the znode and deletes it', async () => {
@@ -74,21 +73,19 @@ describe('a lost reply', () => {
 
   for (const op of ['getData', 'watch'] as const) {
     it(`of a waiter (${op}): the waiter wakes up when the lock becomes free`, async () => {
-      const other = await LockClient.connect(lab.server.connectString);
+      await using other = await LockClient.connect(lab.server.connectString);
       const hold = await new InterProcessMutex(other, lab.path).acquire();
       once(lab.proxy, (frame) => frame.from === 'server' && frame.op === op && frame.path === hold.path, 'cut');
       const waiting = lab.mutex.acquire({ timeoutMs: 10_000 });
       await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
       await hold.release();
-      const next = await waiting;
+      await using next = await waiting;
       expect(next.path.slice(-10)).to.equal('0000000001');
-      await next.release();
-      await other.close();
     });
   }
 
   it('to a waiter: it keeps its place across a cut connection, and reads its own znode again instead of a list', async () => {
-    const other = await LockClient.connect(lab.server.connectString);
+    await using other = await LockClient.connect(lab.server.connectString);
     const hold = await new InterProcessMutex(other, lab.path).acquire();
     const waiting = lab.mutex.acquire({ timeoutMs: 10_000 });
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
@@ -107,7 +104,6 @@ describe('a lost reply', () => {
     await hold.release();
     await (await waiting).release();
     expect(lab.proxy.frames.filter(from('client', 'getChildren2'))).to.have.length(0);
-    await other.close();
   });
 
   it('replaced by an unknown error rejects the acquire, and a created znode is searched and deleted', async () => {

@@ -150,14 +150,13 @@ describe('a multi-lock', () => {
   });
 
   it('rejects with the reason of a signal, and releases the locks that it holds', async () => {
-    const gate = await mutex('b', lab.other).acquire();
+    await using _gate = await mutex('b', lab.other).acquire();
     const controller = new AbortController();
     const waiting = rejection(multi('a', 'b').acquire({ signal: controller.signal }));
     await until('the multi-lock waits for the second lock', async () => (await queue('b')) === 2);
     controller.abort(new Error('enough'));
     expect((await waiting).message).to.equal('enough');
     await areFree('a');
-    await gate.release();
   });
 
   it('is lost with any of its holds: the signal aborts, and the others are still released', async () => {
@@ -176,7 +175,7 @@ describe('a multi-lock', () => {
   });
 
   it('is lost in the same step for a listener of one of its holds', async () => {
-    const hold = await multi('a', 'b').acquire();
+    await using hold = await multi('a', 'b').acquire();
     const [first] = hold.holds;
     const seen = new Promise((resolve) => {
       // Before the signal of the multi-lock listens to its holds.
@@ -185,7 +184,6 @@ describe('a multi-lock', () => {
     expect(hold.signal.aborted).to.equal(false);
     await lab.observer.remove(first?.path ?? '');
     expect(await seen).to.equal(true);
-    await hold.release();
   });
 
   const ownLock = (released: () => void): PartOfMultiLock => ({

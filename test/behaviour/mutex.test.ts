@@ -30,9 +30,8 @@ describe('InterProcessMutex', () => {
     const gate = await mutexes[0].acquire();
     const granted: Hold[] = [];
     const all = Array.from({ length: 20 }, async (_, index) => {
-      const hold = await (index % 2 === 0 ? mutexes[0] : mutexes[1]).acquire();
+      await using hold = await (index % 2 === 0 ? mutexes[0] : mutexes[1]).acquire();
       granted.push(hold);
-      await hold.release();
     });
     await until('all acquires are in the queue', async () => (await mutexes[0].participants()).length === 21);
     const queue = (await mutexes[0].participants()).map((participant) => participant.path);
@@ -42,14 +41,13 @@ describe('InterProcessMutex', () => {
   });
 
   it('times out with an error that names the lock and the time, and leaves no znode', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     const error = await rejection(lab.theirs.acquire({ timeoutMs: 60 }));
     expect(error).to.be.instanceOf(LockError);
     expect(error.code).to.equal('ERR_LOCK_TIMEOUT');
     expect(error.message).to.contain(lab.path).and.to.contain('60 ms');
     await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('a waiter behind another one that gives up moves up, and does not overtake the holder', async () => {
@@ -77,7 +75,7 @@ describe('InterProcessMutex', () => {
   });
 
   it('an aborted acquire rejects with the reason and leaves no znode', async () => {
-    const hold = await lab.mutex.acquire();
+    await using _hold = await lab.mutex.acquire();
     const controller = new AbortController();
     const waiting = rejection(lab.theirs.acquire({ signal: controller.signal }));
     await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
@@ -85,7 +83,6 @@ describe('InterProcessMutex', () => {
     controller.abort(reason);
     expect(await waiting).to.equal(reason);
     await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
-    await hold.release();
   });
 
   it('an acquire with an aborted signal sends nothing', async () => {
@@ -144,9 +141,8 @@ describe('InterProcessMutex', () => {
       const before = hold.fencingToken;
       for (let tries = 0; tries < 5; tries += 1) await new InterProcessMutex(lab.other, lab.path).tryAcquire();
       await hold.release();
-      const next = await new InterProcessMutex(lab.client, lab.path).acquire();
+      await using next = await new InterProcessMutex(lab.client, lab.path).acquire();
       expect(next.path.slice(-10), `the sequence after ${String(before)}`).to.equal('0000000001');
-      await next.release();
     });
 
     it('waits for the given time', async () => {
@@ -155,16 +151,14 @@ describe('InterProcessMutex', () => {
       await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
       await hold.release();
       await (await waiting)?.release();
-      const again = await new InterProcessMutex(lab.client, lab.path).acquire();
+      await using _again = await new InterProcessMutex(lab.client, lab.path).acquire();
       expect(await new InterProcessMutex(lab.other, lab.path).tryAcquire(30)).to.equal(undefined);
-      await again.release();
     });
   });
 
   it('tries once with a timeout of 0', async () => {
-    const hold = await lab.mutex.acquire({ timeoutMs: 0 });
+    await using _hold = await lab.mutex.acquire({ timeoutMs: 0 });
     expect((await rejection(lab.theirs.acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
-    await hold.release();
   });
 
   it('waits with a timeout beyond 2^31 ms', async () => {
@@ -177,7 +171,7 @@ describe('InterProcessMutex', () => {
 
   it('names its znode as Curator does, with the address of the host as data', async () => {
     const before = Date.now();
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     expect(hold.path.startsWith(`${lab.path}/`)).to.equal(true);
     expect(hold.path.slice(lab.path.length + 1)).to.match(/^_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-lock-\d{10}$/);
     const [participant] = await lab.theirs.participants();
@@ -186,7 +180,6 @@ describe('InterProcessMutex', () => {
     expect(participant?.data.toString()).to.match(/^[\d.:a-f]+$/);
     expect(participant?.sessionId).to.match(/^0x[0-9a-f]+$/);
     expect(participant?.createdAt.getTime()).to.be.within(before, Date.now());
-    await hold.release();
   });
 
   it('has no participants on a path that was never used', async () => {
@@ -237,12 +230,11 @@ describe('InterProcessMutex', () => {
   });
 
   it('an ephemeral parent is an error, not a wait', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     const error = await rejection(
       new InterProcessMutex(lab.client, `${hold.path}/below`).acquire({ timeoutMs: 5_000 }),
     );
     expect((error.cause as ZooKeeperError).code).to.equal('NO_CHILDREN_FOR_EPHEMERALS');
-    await hold.release();
   });
 
   it('queues up again at the end if its waiting znode is deleted by another client', async () => {
@@ -268,10 +260,9 @@ describe('InterProcessMutex', () => {
     expect(reason.reason).to.equal('node-deleted');
     expect(hold.isValid).to.equal(false);
     expect(() => hold.assertValid()).to.throw(LockError, 'another client deleted its znode');
-    const successor = await next;
+    await using successor = await next;
     expect(await hold.release()).to.equal('lost');
     expect(successor.isValid).to.equal(true);
-    await successor.release();
   });
 
   it('refuses invalid input before it sends anything, and names option, value and accepted values', async () => {

@@ -31,10 +31,9 @@ describe('between a request and its reply', () => {
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2', 2);
     await lab.observer.remove(`${lab.path}/${name}`);
     proven.open();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.path).not.to.contain(name);
     expect(await lab.observer.exists(hold.path)).to.equal(true);
-    await hold.release();
   });
 
   it('a znode that is released by force while its session proves itself is not granted', async () => {
@@ -50,13 +49,12 @@ describe('between a request and its reply', () => {
       () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4,
     );
     created.open();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.path).not.to.contain(name);
     await until(
       'the znode that was released by force is deleted',
       async () => !(await lab.observer.exists(`${lab.path}/${name}`)),
     );
-    await hold.release();
   });
 
   it('a znode that is deleted during the search by its uuid is created again', async () => {
@@ -69,9 +67,8 @@ describe('between a request and its reply', () => {
     const [name = ''] = await lab.observer.children(lab.path);
     await lab.observer.remove(`${lab.path}/${name}`);
     searched.open();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(await lab.observer.exists(hold.path)).to.equal(true);
-    await hold.release();
   });
 
   it('a parent that is deleted between the creation of two parents is created again', async () => {
@@ -93,24 +90,22 @@ describe('between a request and its reply', () => {
   });
 
   it('a reply that says that the session has expired ends the connection, and proves nothing', async () => {
-    const hold = await new InterProcessMutex(lab.client, testPath('expired-answers')).acquire();
+    await using hold = await new InterProcessMutex(lab.client, testPath('expired-answers')).acquire();
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op !== 'connect' ? { replaceError: -112 } : undefined));
     await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'connect', 2);
     expect(hold.signal.aborted, 'the client asks the next server before the deadline').to.equal(false);
     const reason = (await aborted(hold.signal)) as { reason: string };
     expect(reason.reason).to.equal('session-deadline');
     expect(hold.isValid).to.equal(false);
-    await hold.release();
   });
 
   it('one heartbeat that is answered with an error does not stop the heartbeats', async () => {
-    const hold = await new InterProcessMutex(lab.client, testPath('heartbeat-error')).acquire();
+    await using hold = await new InterProcessMutex(lab.client, testPath('heartbeat-error')).acquire();
     once(lab.proxy, from('server', 'multi'), { replaceError: -125 });
     lab.proxy.clear();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi', 3);
     expect(hold.isValid).to.equal(true);
     expect(lab.client.state).to.equal('connected');
-    await hold.release();
   });
 
   it('a release that the server refuses settles at the deadline', async () => {
@@ -153,7 +148,7 @@ describe('between a request and its reply', () => {
   });
 
   it('every listener gets the states in the same order, even if one state causes the next', async () => {
-    const hold = await new InterProcessMutex(lab.client, testPath('state-order')).acquire();
+    await using hold = await new InterProcessMutex(lab.client, testPath('state-order')).acquire();
     const received: [ConnectionState[], ConnectionState[]] = [[], []];
     lab.client.on('state', (state) => {
       received[0].push(state);
@@ -169,7 +164,6 @@ describe('between a request and its reply', () => {
     await again;
     expect(received[0].slice(0, 2)).to.deep.equal(['suspended', 'lost']);
     expect(received[1]).to.deep.equal(received[0]);
-    await hold.release();
   });
 
   it("tryAcquire with foreignNodes: 'wait' gets a lock that acquire would get at once", async () => {

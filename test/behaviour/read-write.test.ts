@@ -47,7 +47,7 @@ describe('readers and writers', () => {
       await rw.writeLock.withLock(async (writing) => {
         await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
         lab.proxy.clear();
-        const reading = await rw.readLock.acquire();
+        await using reading = await rw.readLock.acquire();
         expect(
           lab.proxy.frames
             .filter((frame) => frame.from === 'client' && frame.body.includes(rw.path) && !isHeartbeat(frame))
@@ -60,11 +60,9 @@ describe('readers and writers', () => {
           lab.client.session.id,
           lab.client.session.id,
         ]);
-        await reading.release();
       });
-      const alone = await rw.readLock.acquire();
+      await using alone = await rw.readLock.acquire();
       expect(alone.fencingToken > 0n).to.equal(true);
-      await alone.release();
     });
 
     it('by tryAcquire is granted, and is no downgrade in another context', async () => {
@@ -168,13 +166,12 @@ describe('readers and writers', () => {
           await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData');
           lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
           await lab.observer.remove(writing.path);
-          const next = await theirs.writeLock.acquire({ timeoutMs: 5_000 });
+          await using _next = await theirs.writeLock.acquire({ timeoutMs: 5_000 });
           expect(writing.isValid).to.equal(true);
           const refused = await rejection(rw.readLock.acquire());
           expect(refused).to.be.instanceOf(LockLostError).with.property('reason', 'node-deleted');
           expect(writing.signal.aborted).to.equal(true);
           expect(creations.size, 'one request for the downgrade').to.equal(1);
-          await next.release();
         }),
       );
       expect(error).to.be.instanceOf(LockLostError);

@@ -58,9 +58,8 @@ describe('a znode behind one of its process', () => {
     const hold = await ours.acquire();
     const order: bigint[] = [];
     const waiters = Array.from({ length: 20 }, async () => {
-      const next = await ours.acquire();
+      await using next = await ours.acquire();
       order.push(next.fencingToken);
-      await next.release();
     });
     await queueReaches(theirs, 21);
     await hold.release();
@@ -77,9 +76,8 @@ describe('a znode behind one of its process', () => {
   it('needs a list if another client was between and has left again', async () => {
     const { ours, theirs } = await mutexes('gone-again');
     await cycles(theirs, 1);
-    const hold = await ours.acquire();
+    await using _hold = await ours.acquire();
     expect(requests().filter((op) => op === 'getChildren2')).to.have.length(1);
-    await hold.release();
   });
 
   it('needs a list behind a znode that gave up waiting', async () => {

@@ -36,16 +36,15 @@ describe('the loss of a session', () => {
     expect(hold.isValid).to.equal(false);
     await again;
     expect(states).to.deep.equal(['suspended', 'lost', 'reconnected']);
-    const next = await lab.mutex.acquire();
+    await using next = await lab.mutex.acquire();
     expect(next.isValid).to.equal(true);
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
     expect(await hold.release()).to.equal('lost');
     expect(next.isValid).to.equal(true);
-    await next.release();
   });
 
   it('reported by the server makes a waiter start over in the new session, where it is granted', async () => {
-    const other = await LockClient.connect(lab.server.connectString);
+    await using other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, lab.path).acquire();
     const waiting = lab.mutex.acquire();
     await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
@@ -56,12 +55,10 @@ describe('the loss of a session', () => {
       async () => (await lab.observer.children(lab.path)).length === 2 && lab.client.session.id !== before,
     );
     await gate.release();
-    const hold = await waiting;
+    await using hold = await waiting;
     const [participant] = await lab.mutex.participants();
     expect(participant?.path).to.equal(hold.path);
     expect(participant?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
-    await hold.release();
-    await other.close();
   });
 
   it('after silence aborts the holder’s signal before another client can be granted the lock', async () => {
@@ -72,12 +69,12 @@ describe('the loss of a session', () => {
       toldAt = host.clock.now();
       return reason as LockLostError;
     });
-    const other = await LockClient.connect(lab.server.connectString);
+    await using other = await LockClient.connect(lab.server.connectString);
     const waiting = new InterProcessMutex(other, lab.path).acquire();
     await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
     lab.proxy.silence();
     const { deadline } = session;
-    const next = await waiting;
+    await using next = await waiting;
     expect(toldAt)
       .to.be.within(deadline, deadline + 1)
       .and.below(host.clock.now());
@@ -87,8 +84,6 @@ describe('the loss of a session', () => {
     await reached(lab.client, 'reconnected');
     expect(await hold.release()).to.equal('lost');
     expect(next.isValid).to.equal(true);
-    await next.release();
-    await other.close();
   });
 
   it('after silence keeps the znode of the lost hold while its job runs, and deletes it afterwards', async () => {
@@ -113,7 +108,7 @@ describe('the loss of a session', () => {
     const path = testPath('silence-waiter');
     const hold = await new InterProcessMutex(lab.client, testPath('silence-holder')).acquire();
     const waiting = new InterProcessMutex(lab.client, path);
-    const other = await LockClient.connect(lab.server.connectString);
+    await using other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
     const next = waiting.acquire();
     await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
@@ -130,16 +125,14 @@ describe('the loss of a session', () => {
     await hold.release();
     await granted.release();
     await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
-    await other.close();
   });
 
   it('is visible to isValid at the first read after a blocked event loop, before any timer ran', async () => {
-    const hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
+    await using hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
     lab.stall(sessionTimeoutMs + 100);
     expect(hold.isValid).to.equal(false);
     expect(() => hold.assertValid()).to.throw(LockLostError);
     expect(hold.signal.aborted).to.equal(true);
-    await hold.release();
   });
 
   describe('in a listener that blocks the event loop', () => {
@@ -182,9 +175,8 @@ describe('the loss of a session', () => {
       const waiting = mutex.acquire({ timeoutMs: 10 * sessionTimeoutMs });
       await aborted(hold.signal);
       expect(await hold.release()).to.equal('lost');
-      const next = await waiting;
+      await using next = await waiting;
       expect(next.isValid).to.equal(true);
-      await next.release();
     });
   });
 
@@ -241,7 +233,7 @@ describe('the loss of a session', () => {
   });
 
   it('does not end a session without a hold at its deadline: its waiters keep their place', async () => {
-    const other = await LockClient.connect(lab.server.connectString);
+    await using other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, lab.path).acquire();
     const waiting: Promise<Hold> = lab.mutex.acquire();
     await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
@@ -256,7 +248,6 @@ describe('the loss of a session', () => {
     await gate.release();
     expect((await waiting).path).to.equal(place);
     await (await waiting).release();
-    await other.close();
   });
 });
 

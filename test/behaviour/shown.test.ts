@@ -149,15 +149,14 @@ describe('the output of console.log and JSON', () => {
     expect(inspect({ deep: { deeper: { deepest: hold } } })).to.contain('[Hold]');
     await hold.release();
     expect(json(hold)).to.deep.equal({ ...common, state: 'released' });
-    const lost = await lab.mutex.acquire();
+    await using lost = await lab.mutex.acquire();
     await takeAway(lost, lab.observer);
     expect(json(lost)).to.include({ state: 'lost', reason: 'node-deleted' });
-    await lost.release();
   });
 
   it('of the other locks are their paths, limits and holds', async () => {
     const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 3 });
-    const lease = await semaphore.acquire();
+    await using lease = await semaphore.acquire();
     expect(json(semaphore)).to.deep.equal({
       maxLeases: 3,
       path: lab.path,
@@ -180,19 +179,17 @@ describe('the output of console.log and JSON', () => {
     ]);
     await hold.release();
     expect(json(hold)).to.include({ state: 'released' });
-    await lease.release();
   });
 
   it('of events are their fields and holds', async () => {
     const emitted: unknown[] = [];
     lab.mutex.on('acquired', (event) => emitted.push(event)).on('lost', (event) => emitted.push(event));
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     await takeAway(hold, lab.observer);
     expect(emitted.map(json)).to.deep.equal([
       { hold: json(hold) },
       { hold: json(hold), error: json(hold.signal.reason) },
     ]);
-    await hold.release();
   });
 
   it('of background events are their errors, too', async () => {
@@ -214,7 +211,7 @@ describe('the output of console.log and JSON', () => {
   it('of an aborted acquire are the reason of the abort, whatever it is', async () => {
     const events: LockEvent[] = [];
     lab.client.on('lock', (event) => event.type === 'aborted' && events.push(event));
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const circle: Record<string, unknown> = { name: 'circle' };
     circle['circle'] = circle;
     for (const reason of [{ amount: 1n }, circle, { why: 'late' }, 'a text']) {
@@ -229,11 +226,10 @@ describe('the output of console.log and JSON', () => {
       { why: 'late' },
       'a text',
     ]);
-    await hold.release();
   });
 
   it('of errors are their codes, messages and fields', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     await takeAway(hold, lab.observer);
     const error = hold.signal.reason as LockError;
     expect(json(error)).to.deep.equal({
@@ -250,7 +246,6 @@ describe('the output of console.log and JSON', () => {
       message: 'no',
       cause: { name: 'TypeError', message: 'why' },
     });
-    await hold.release();
   });
 
   it('of participants are their data as text, or in hexadecimal digits if it is no text', async () => {

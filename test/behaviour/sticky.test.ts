@@ -55,12 +55,11 @@ describe('a sticky lock', () => {
     let inside = 0;
     await Promise.all(
       Array.from({ length: 500 }, async (_, index) => {
-        const hold = await mutex.acquire();
+        await using _hold = await mutex.acquire();
         expect((inside += 1)).to.equal(1);
         order.push(index);
         await Promise.resolve();
         inside -= 1;
-        await hold.release();
       }),
     );
     expect(order).to.deep.equal(order.map((_, index) => index));
@@ -99,11 +98,10 @@ describe('a sticky lock', () => {
     const mutex = sticky();
     await idle(mutex);
     const calledAt = lab.now();
-    const hold = await new InterProcessMutex(lab.other, mutex.path).acquire();
+    await using _hold = await new InterProcessMutex(lab.other, mutex.path).acquire();
     // Much sooner than the idle time.
     expect(lab.now() - calledAt).to.be.below(1_000);
     expect(await lab.observer.children(mutex.path)).to.have.length(1);
-    await hold.release();
   });
 
   it('serves local waiters from before the news first, then the other client, then later ones', async () => {
@@ -250,9 +248,8 @@ describe('a sticky lock', () => {
     const hold = await rival.tryAcquire();
     expect(hold?.isValid).to.equal(true);
     await hold?.release();
-    const own = await mutex.acquire();
+    await using _own = await mutex.acquire();
     expect(await rival.tryAcquire()).to.equal(undefined);
-    await own.release();
   });
 
   it('can also be taken while idle if its driver uses names like those of leases', async () => {
@@ -281,9 +278,8 @@ describe('a sticky lock', () => {
     const mutex = sticky(testPath('given-up'), 30);
     await once(mutex);
     await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
-    const next = await mutex.acquire();
+    await using next = await mutex.acquire();
     expect(next.grantNumber).to.equal(0n);
-    await next.release();
   });
 
   it('is deleted with its client', async () => {
@@ -306,9 +302,8 @@ describe('a sticky lock', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(isGranted).to.equal(false);
     await lab.proxy.accept();
-    const hold = await waiting;
+    await using hold = await waiting;
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('learns of a client that queued up during an outage before it grants anything', async () => {
@@ -342,9 +337,8 @@ describe('a sticky lock', () => {
     const waiting = mutex.acquire();
     await lab.observer.remove(first.path);
     await lab.proxy.accept();
-    const hold = await waiting;
+    await using hold = await waiting;
     expect(hold.path).not.to.equal(first.path);
-    await hold.release();
   });
 
   it('can be taken by a local tryAcquire soon after a reconnect', async () => {
@@ -414,10 +408,9 @@ describe('a sticky lock', () => {
     lab.proxy.cut();
     await lab.proxy.accept();
     expect(await aborted(hold.signal)).to.have.property('reason', 'session-expired');
-    const next = await waiting;
+    await using next = await waiting;
     expect(next.path).to.not.equal(hold.path);
     expect(await hold.release()).to.equal('lost');
-    await next.release();
   });
 
   it('leaves no znode in the queue when all local waiters have given up', async () => {

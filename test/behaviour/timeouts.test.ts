@@ -45,7 +45,7 @@ describe('a timeout error', () => {
 
   it('has the path, the time, the position, the holder, and the state of the connection', async () => {
     const before = Date.now();
-    const hold = await lab.theirs.acquire({ data: 'owner' });
+    await using hold = await lab.theirs.acquire({ data: 'owner' });
     const error = await late(lab.mutex.acquire({ timeoutMs: learnMs }));
     expect(error).to.include({
       name: 'LockTimeoutError',
@@ -65,11 +65,10 @@ describe('a timeout error', () => {
       heldSince: undefined,
     });
     expect(error.holder?.queuedSince?.getTime()).to.be.within(before, before + 50);
-    await hold.release();
   });
 
   it('costs no request, compared with an acquire without a timeout, and the znode is deleted', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     lab.proxy.clear();
     await late(lab.mutex.acquire({ timeoutMs: learnMs }));
     await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
@@ -78,7 +77,6 @@ describe('a timeout error', () => {
     );
     // The waiter watches its own znode and its predecessor.
     expect(sent).to.deep.equal(['create2', 'getData', 'getData', 'delete']);
-    await hold.release();
   });
 
   it('names no holder that may have gone since the last list', async () => {
@@ -143,7 +141,7 @@ describe('a timeout error', () => {
   });
 
   it('reports an outage of more than a second, with the earlier position', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const waiting = late(lab.mutex.acquire({ timeoutMs: 6_300 }));
     // The wait is so long that the outage is only a small part of it.
     const almost = late(lab.mutex.acquire({ timeoutMs: 4_600 }));
@@ -159,7 +157,6 @@ describe('a timeout error', () => {
       /no server has answered for [\d.]+ m?s; last: .*\. Before that, 1 participant was ahead in the queue\. Check that the servers run/,
     );
     await lab.proxy.accept();
-    await hold.release();
   });
 
   it('has the reason no-answer if the server is frozen and the connection is open', async () => {
@@ -178,7 +175,7 @@ describe('a timeout error', () => {
   });
 
   it('has the reason contention if a reply is missing only for a moment', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const waiting = late(lab.mutex.acquire({ timeoutMs: learnMs }));
     // From then on no reply arrives, for less than a second and less than most of the wait.
     await late(lab.mutex.acquire({ timeoutMs: learnMs - 100 }));
@@ -187,11 +184,10 @@ describe('a timeout error', () => {
     const error = await waiting;
     lab.proxy.speak();
     expect(error).to.include({ reason: 'contention', position: 1 });
-    await hold.release();
   });
 
   it('has the reason contention if the connection is lost right before the timeout', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const waiting = late(lab.mutex.acquire({ timeoutMs: 2 * learnMs }));
     // For less than a second.
     await late(lab.mutex.acquire({ timeoutMs: 2 * learnMs - 900 }));
@@ -200,7 +196,6 @@ describe('a timeout error', () => {
     lab.proxy.cut();
     expect(await waiting).to.include({ reason: 'contention', position: 1, connectionState: 'suspended' });
     await lab.proxy.accept();
-    await hold.release();
   });
 
   describe('of a semaphore names the leases of this process', () => {
@@ -230,13 +225,12 @@ describe('a timeout error', () => {
 
     it('if it can have no more itself', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 3);
-      const lease = await semaphore.acquire();
+      await using _lease = await semaphore.acquire();
       const error = await late(semaphore.acquireMany(3, { timeoutMs: learnMs }));
       expect(error).to.include({ reason: 'held-by-this-process' });
       expect(error.message).to.match(
         /: this process has 1 of 3 leases since \S+ with \S+, and wants 3 more\. Was `release\(\)` forgotten\?/,
       );
-      await lease.release();
     });
 
     it('or that the shared count is too low for anyone', async () => {
@@ -258,7 +252,7 @@ describe('a timeout error', () => {
 
   it('says since when this process has held the lock, and with which znode', async () => {
     const before = Date.now();
-    const forgotten = await lab.mutex.acquire();
+    await using forgotten = await lab.mutex.acquire();
     const after = Date.now();
     const error = await late(new InterProcessMutex(lab.client, lab.path).acquire({ timeoutMs: learnMs }));
     expect(error).to.include({ reason: 'held-by-this-process', position: 1, connectionState: 'connected' });
@@ -270,15 +264,12 @@ describe('a timeout error', () => {
       queuedSince: undefined,
     });
     expect(error.holder?.heldSince?.getTime()).to.be.within(before, after);
-    await forgotten.release();
   });
 
   it('ignores a lock of this process whose path only has the same beginning, or lies below', async () => {
-    const hold = await lab.theirs.acquire();
-    const alike = await new InterProcessMutex(lab.client, `${lab.path}x`).acquire();
+    await using _hold = await lab.theirs.acquire();
+    await using _alike = await new InterProcessMutex(lab.client, `${lab.path}x`).acquire();
     expect(await late(lab.mutex.acquire({ timeoutMs: learnMs }))).to.have.property('reason', 'contention');
-    await alike.release();
-    await hold.release();
   });
 
   it('reports a function around the call that holds the lock, even in a bound handler', async () => {
@@ -392,13 +383,12 @@ describe('a timeout error', () => {
   });
 
   it('has a stack that leads to the waiting code', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const caller = async (): Promise<void> => {
       await lab.mutex.acquire({ timeoutMs: learnMs });
     };
     expect((await rejection(caller())).stack).to.contain('timeouts.test.ts');
     expect((await rejection(lockContext.run(caller))).stack).to.contain('timeouts.test.ts');
-    await hold.release();
   });
 
   it('shows nothing of a znode whose data contain no host', async () => {
@@ -417,7 +407,7 @@ describe('a timeout error', () => {
   });
 
   it('is suitable for a log: its fields are text and numbers in JSON', async () => {
-    const hold = await lab.theirs.acquire({ data: 'owner' });
+    await using hold = await lab.theirs.acquire({ data: 'owner' });
     const { holder, position, reason } = await late(lab.mutex.acquire({ timeoutMs: learnMs }));
     const logged = JSON.parse(JSON.stringify({ holder, position, reason })) as { holder: Record<string, unknown> };
     expect(logged).to.deep.include({ position: 1, reason: 'contention' });
@@ -425,6 +415,5 @@ describe('a timeout error', () => {
       .to.include({ path: hold.path, pid: process.pid })
       .and.to.have.property('queuedSince')
       .that.matches(/^\d{4}-/);
-    await hold.release();
   });
 });

@@ -135,12 +135,11 @@ describe('hold.transaction()', () => {
     await hold.release();
     lab.proxy.clear();
     expect(await rejection(hold.transaction().create(`${base}/a`).commit())).to.be.instanceOf(NotOwnedError);
-    const second = await lab.mutex.acquire();
+    await using second = await lab.mutex.acquire();
     await lab.observer.remove(second.path);
     await aborted(second.signal);
     expect(await rejection(second.transaction().create(`${base}/a`).commit())).to.be.instanceOf(LockLostError);
     expect(lab.proxy.frames.filter(({ body }) => body.includes(Buffer.from(base)))).to.deep.equal([]);
-    await second.release();
   });
 
   it('sends nothing after the lease of the hold has ended', async () => {
@@ -378,7 +377,7 @@ describe('hold.transaction()', () => {
   it('of a multi-lock checks the znodes of all its holds', async () => {
     const paths = [testPath('one'), testPath('two')];
     const lock = new InterProcessMultiLock(paths.map((path) => new InterProcessMutex(lab.client, path)));
-    const both = await lock.acquire();
+    await using both = await lock.acquire();
     expect(await both.transaction().create(`${base}/a`).commit()).to.deep.equal([`${base}/a`]);
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
     const [, second] = both.holds;
@@ -386,23 +385,21 @@ describe('hold.transaction()', () => {
     const error = await rejection(both.transaction().create(`${base}/b`).commit());
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ path: second?.path });
     expect(await lab.observer.children(base)).to.deep.equal(['a']);
-    await both.release();
   });
 
   it('of a multi-lock is not sent after one of its holds was released, though the znode of that one stays', async () => {
     const sticky = new InterProcessMutex(lab.client, testPath('sticky'), { sticky: { idleMs: 60_000 } });
     const lock = new InterProcessMultiLock([new InterProcessMutex(lab.client, testPath('plain')), sticky]);
-    const both = await lock.acquire();
+    await using both = await lock.acquire();
     await both.holds[1]?.release();
     expect(await rejection(both.transaction().create(`${base}/a`).commit())).to.be.instanceOf(NotOwnedError);
     expect(await lab.observer.children(base)).to.deep.equal([]);
-    await both.release();
   });
 
   it('of a multi-lock settles after the lease of one of its holds has ended while there is no connection', async () => {
     const paths = [testPath('one'), testPath('two')];
     const lock = new InterProcessMultiLock(paths.map((path) => new InterProcessMutex(lab.client, path)));
-    const both = await lock.acquire();
+    await using both = await lock.acquire();
     both.holds[1]?.renew(1_500);
     await lab.proxy.refuse();
     const suspended = reached(lab.client, 'suspended');
@@ -413,7 +410,6 @@ describe('hold.transaction()', () => {
     // The end of the session would wake it, too.
     expect(lab.client.state).to.equal('suspended');
     await lab.proxy.accept();
-    await both.release();
   });
 
   it('of a multi-lock needs one client', async () => {

@@ -116,7 +116,7 @@ describe('watchQueue', () => {
   });
 
   it('combines the changes that happen while the body of the loop runs', async () => {
-    const first = await lock().acquire();
+    await using first = await lock().acquire();
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
     lab.proxy.clear();
@@ -135,7 +135,6 @@ describe('watchQueue', () => {
     await queueIs(1);
     expect(paths(await next(queues))).to.deep.equal([first.path]);
     await queues.return();
-    await first.release();
   });
 
   it('does not repeat a queue after a waiter has come and left again', async () => {
@@ -245,7 +244,7 @@ describe('watchQueue', () => {
   });
 
   it('ends when its signal aborts, in a wait or in the body, and leaves no watch', async () => {
-    const hold = await lock().acquire();
+    await using _hold = await lock().acquire();
     await watchesAre(1);
     for (const isWaiting of [true, false]) {
       const controller = new AbortController();
@@ -257,7 +256,6 @@ describe('watchQueue', () => {
       await watchesAre(1);
       expect(await (following ?? queues.next())).to.deep.equal({ value: undefined, done: true });
     }
-    await hold.release();
   });
 
   it('ends at once although the server does not answer', async () => {
@@ -297,14 +295,13 @@ describe('watchQueue', () => {
       break;
     }
     await watchesAre(0);
-    const hold = await lock().acquire();
+    await using hold = await lock().acquire();
     for await (const queue of watchQueue(lab.client, lab.path)) {
       expect(queue.holder?.path).to.equal(hold.path);
       await watchesAre(2);
       break;
     }
     await watchesAre(1);
-    await hold.release();
   });
 
   it('makes the loop throw if ZooKeeper refuses', async () => {

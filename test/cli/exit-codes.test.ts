@@ -78,7 +78,7 @@ describe('the exit code of zklock run', function () {
   });
 
   it('is 75, or that of -E, if the lock is not free; without a word with -n, with the holder’s name after -w', async () => {
-    const hold = await lab.mutex.acquire({ data: 'owner' });
+    await using _hold = await lab.mutex.acquire({ data: 'owner' });
     const run = (...options: string[]) =>
       new Zklock(['run', '--servers', lab.connectString, ...options, lab.path, '--', 'echo', 'started']);
     await using at0 = run('-n');
@@ -90,7 +90,6 @@ describe('the exit code of zklock run', function () {
       .to.match(/was not acquired within/)
       .and.to.include(`pid ${process.pid}`);
     expect(await lab.mutex.participants()).to.have.length(1);
-    await hold.release();
   });
 
   it('is 69 if no server can be reached, also within --wait', async () => {
@@ -128,7 +127,7 @@ describe('the exit code of zklock run', function () {
   });
 
   it('is the last event of --json, and a failure is an event, too: no other text is on standard error', async () => {
-    const hold = await lab.mutex.acquire();
+    await using _hold = await lab.mutex.acquire();
     const run = (...args: string[]) => new Zklock(['run', '--json', ...args, '--', 'echo', 'started']);
     await using unreachable = run('--servers', '127.0.0.1:1', '-w', '0.3', '/a');
     await using refused = run('--servers', lab.connectString, '--grace', '1000', lab.path);
@@ -147,7 +146,6 @@ describe('the exit code of zklock run', function () {
       expect(zklock.events.at(-1)).to.include({ event: 'exit', exitCode: code });
       expect(zklock.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).to.deep.equal([]);
     }
-    await hold.release();
   });
 
   const mistakes: [args: string[], says: RegExp][] = [

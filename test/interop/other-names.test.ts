@@ -69,9 +69,8 @@ describe('the names of other clients in the queue of a mutex', () => {
       const ours = lab.mutex.acquire();
       await queueReaches(lab.mutex, 2);
       await victim.kill();
-      const hold = await ours;
+      await using hold = await ours;
       expect(await queueOf(lab.mutex)).to.deep.equal([hold.path]);
-      await hold.release();
     });
   });
 

@@ -25,11 +25,10 @@ describe('a lock’s ACLs', () => {
 
   it('allow everything to everybody by default', async () => {
     const path = testPath('open');
-    const hold = await new InterProcessMutex(owner.client, path).acquire();
+    await using hold = await new InterProcessMutex(owner.client, path).acquire();
     for (const created of [parentOf(path), path, hold.path]) {
       expect(await outside.acl(created), created).to.deep.equal([anyone(permission.all)]);
     }
-    await hold.release();
   });
 
   it('with the scheme auth name the credentials of the creator, on the parents as well', async () => {
@@ -88,14 +87,13 @@ describe('a lock’s ACLs', () => {
         return of === '/' ? [anyone(permission.all)] : creatorOnly;
       },
     });
-    const hold = await new InterProcessMutex(mine.client, '/provider/orders').acquire();
+    await using hold = await new InterProcessMutex(mine.client, '/provider/orders').acquire();
     expect([...asked]).to.include.members(['/', '/provider', '/provider/orders']);
     expect([...asked].filter((of) => of.startsWith(chroot))).to.deep.equal([]);
     expect(await outside.acl(chroot)).to.deep.equal([anyone(permission.all)]);
     for (const guarded of [path, `${path}/orders`, `${chroot}${hold.path}`]) {
       expect(await rejection(outside.read(guarded)), guarded).to.have.property('code', 'NO_AUTH');
     }
-    await hold.release();
   });
 
   for (const [kind, options] of [

@@ -162,11 +162,10 @@ describe('another account', () => {
       await aborted(open.hold.signal);
       expect(lab.now() - removedAt).to.be.below(10 + codeMs);
       expect((open.hold.signal.reason as LockLostError).reason).to.equal('node-deleted');
-      const next = await open.waiting;
+      await using next = await open.waiting;
       expect(next.path).to.equal(open.waitingPath);
       expect(await open.hold.release()).to.equal('lost');
       expect(next.isValid).to.equal(true);
-      await next.release();
     });
 
     it("deletes a waiter's znode: the waiter queues up again, and the holder keeps the lock", async () => {

@@ -68,12 +68,11 @@ describe('a session that was quiet attaches anew', () => {
   });
 
   it('beside the present connection, which sends the create and the list meanwhile', async () => {
-    const hold = await mutex.acquire();
+    await using hold = await mutex.acquire();
     expect(clientFrames().slice(0, 5)).to.deep.equal(['create2', 'getChildren2', 'connect', 'setWatches', 'multi']);
     expect(hold.isValid).to.equal(true);
     expect(hold.remainingMs).to.be.above(sessionTimeoutMs / 2);
     expect(states).to.deep.equal([]);
-    await hold.release();
   });
 
   it('which costs the first acquire two round trips more than the next one', async () => {
@@ -82,9 +81,8 @@ describe('a session that was quiet attaches anew', () => {
     const firstTrips = roundTrips(proxy.frames, answered('multi'));
     await first.release();
     proxy.clear();
-    const second = await mutex.acquire();
+    await using _second = await mutex.acquire();
     expect([firstTrips, roundTrips(proxy.frames, answered('getChildren2'))]).to.deep.equal([3, 1]);
-    await second.release();
   });
 
   it('once, for all acquires and tries that come meanwhile, and sends their requests in call order', async () => {
@@ -239,11 +237,10 @@ describe('a session that was quiet attaches anew', () => {
     once(proxy, answered('setData'), { delayUntil: proxy.seen(sent('setWatches')) });
     const asked = rejection(client.session.request(setData(lab.path, Buffer.alloc(0))));
     const startedAt = lab.now();
-    const hold = await mutex.acquire();
+    await using _hold = await mutex.acquire();
     expect(lab.now() - startedAt).to.be.closeTo(sessionTimeoutMs / 4, 50);
     expect(await asked).to.have.property('code', 'CONNECTION_LOSS');
     expect(states).to.deep.equal([]);
-    await hold.release();
   });
 
   it('to another server if the present one does not answer in time, and what was asked meanwhile fails', async () => {
@@ -252,12 +249,11 @@ describe('a session that was quiet attaches anew', () => {
     const acquiring = mutex.acquire({ timeoutMs: 10_000 });
     await proxy.seen(sent('connect'));
     const asked = rejection(client.session.request(exists('/')));
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.isValid).to.equal(true);
     expect(await asked).to.have.property('code', 'CONNECTION_LOSS');
     expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(client.session.id).to.equal(id);
-    await hold.release();
   });
 
   it('and finds that it has expired: the acquire goes on in the next session', async () => {
@@ -270,12 +266,11 @@ describe('a session that was quiet attaches anew', () => {
     const acquiring = mutex.acquire();
     await proxy.seen(sent('connect'));
     proxy.speak();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(client.session.id).to.not.equal(id);
     expect(states).to.deep.equal(['lost', 'reconnected']);
     expect(hold.isValid).to.equal(true);
     expect(await lab.observer.children(lab.path)).to.have.length(1);
-    await hold.release();
   });
 
   it('and sends its proof also if the caller has given up, and leaves no znode', async () => {

@@ -94,7 +94,7 @@ describe('the log of an outage', () => {
   it('of less than the session timeout reports the loss, its cause, and that the session goes on', async () => {
     const client = await connect(10_000);
     const id = sessionName(client.session.id);
-    const hold = await new InterProcessMutex(client, lab.path).acquire();
+    await using _hold = await new InterProcessMutex(client, lab.path).acquire();
     const reconnected = reached(client, 'reconnected');
     lab.proxy.cut();
     await reconnected;
@@ -112,7 +112,6 @@ describe('the log of an outage', () => {
     expect(again).to.match(
       new RegExp(`^Connected to ${lab.proxy.connectString} again after \\d+ ms: session ${id} goes on$`),
     );
-    await hold.release();
   });
 
   it('of a quiet client ends at once, and not a third of the session timeout later', async () => {
@@ -197,7 +196,7 @@ describe('the log of an outage', () => {
   });
 
   it('gives the cause for each of several servers', async () => {
-    const client = await LockClient.connect(`${lab.proxy.connectString},127.0.0.1:1`, {
+    await using client = await LockClient.connect(`${lab.proxy.connectString},127.0.0.1:1`, {
       sessionTimeoutMs: 4_000,
       logger: book,
     });
@@ -209,7 +208,6 @@ describe('the log of an outage', () => {
     expect(text)
       .to.contain(`${lab.proxy.connectString}: connect ECONNREFUSED`)
       .and.to.contain('127.0.0.1:1: connect ECONNREFUSED');
-    await client.close();
   });
 
   for (const [when, isAsked] of [
@@ -240,7 +238,7 @@ describe('the log of an outage', () => {
 
   it('does not count the turn of a semaphore that waits', async () => {
     const other = await lab.connect({}, lab.connectString);
-    const lease = await new InterProcessSemaphore(other, lab.path, { maxLeases: 1 }).acquire();
+    await using _lease = await new InterProcessSemaphore(other, lab.path, { maxLeases: 1 }).acquire();
     const client = await connect(3_000);
     const controller = new AbortController();
     const waiting = rejection(
@@ -257,7 +255,6 @@ describe('the log of an outage', () => {
     lab.proxy.speak();
     controller.abort();
     await waiting;
-    await lease.release();
   });
 
   it('counts all lost locks', async () => {

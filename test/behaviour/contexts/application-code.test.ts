@@ -56,7 +56,7 @@ describe('a callback of the application', () => {
   it('runs in no context, even while the library works for a job', async () => {
     const path = testPath('all-callbacks');
     await inJob(async () => {
-      const client = await lab.connect({
+      await using client = await lab.connect({
         retryPolicy: { allowRetry: (attempt) => (saw('retryPolicy'), retryForever(5).allowRetry(attempt)) },
         acl: () => (saw('acl'), [{ permissions: 31, scheme: 'world', id: 'anyone' }]),
         logger: { warn: () => saw('logger') },
@@ -105,7 +105,6 @@ describe('a callback of the application', () => {
       );
       await both.release();
       client.host.report.warn('a warning', undefined);
-      await client.close();
     });
     expect([...calls.keys()].sort()).to.deep.equal(
       [

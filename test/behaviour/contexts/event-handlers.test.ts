@@ -47,11 +47,10 @@ describe('the handlers of a socket', () => {
     const owned: boolean[] = [];
     const handled: Promise<void>[] = [];
     const handle = async (): Promise<void> => {
-      const hold = await lab.mutex.acquire();
+      await using _hold = await lab.mutex.acquire();
       contexts.push(innermostContext());
       owned.push(lab.mutex.isOwnedByCurrentContext);
       await section.visit();
-      await hold.release();
     };
     await lab.mutex.withLock(async () => {
       contexts.push(innermostContext());

@@ -9,7 +9,7 @@ describe('a context whose hold was lost', () => {
 
   it('does not re-enter: every method rejects with the LockLostError of the hold', async () => {
     await lockContext.run(async () => {
-      const hold = await lab.mutex.acquire();
+      await using hold = await lab.mutex.acquire();
       await takeAway(hold, lab.observer);
       let isInside = false;
       const ways = [
@@ -24,7 +24,6 @@ describe('a context whose hold was lost', () => {
           .and.to.include({ code: 'ERR_LOCK_LOST', reason: 'node-deleted', path: hold.path });
       }
       expect(isInside).to.equal(false);
-      await hold.release();
     });
   });
 
@@ -53,10 +52,9 @@ describe('a context whose hold was lost', () => {
 
   it('blocks no other client', async () => {
     await lockContext.run(async () => {
-      const hold = await lab.mutex.acquire();
+      await using hold = await lab.mutex.acquire();
       await takeAway(hold, lab.observer);
       expect(await lab.theirs.withLock((next) => next.fencingToken > hold.fencingToken)).to.equal(true);
-      await hold.release();
     });
   });
 });

@@ -17,9 +17,8 @@ describe('a lockContext.run', () => {
     'a withLock': (job) => lab.mutex.withLock(job),
     'a lockContext.run that holds': (job) =>
       lockContext.run(async () => {
-        const hold = await lab.mutex.acquire();
+        await using _hold = await lab.mutex.acquire();
         await job();
-        await hold.release();
       }),
   };
 

@@ -30,9 +30,8 @@ describe('the ownership queries', () => {
       await queueReaches(lab.theirs, 2);
       expect(answers()).to.deep.equal(noOwner);
       await theirHold.release();
-      const hold = await acquiring;
+      await using _hold = await acquiring;
       expect(answers()).to.deep.equal(thisContext);
-      await hold.release();
     });
   });
 
@@ -81,13 +80,12 @@ describe('the ownership queries', () => {
   it('in work whose context has died: another owner, even if its hold was not released', async () => {
     const { opened, open } = gate();
     let detached: Promise<unknown> | undefined;
-    const left = await lockContext.run(async () => {
+    await using _left = await lockContext.run(async () => {
       detached = opened.then(() => answers());
       return lab.mutex.acquire();
     });
     open();
     expect(await detached).to.deep.equal(anotherOwner);
-    await left.release();
   });
 
   it('after a loss: no owner', async () => {
@@ -102,12 +100,10 @@ describe('the ownership queries', () => {
 
   it('when a successor holds the lock while the lost hold is unreleased: another owner', async () => {
     await lockContext.run(async () => {
-      const lost = await lab.mutex.acquire();
+      await using lost = await lab.mutex.acquire();
       await takeAway(lost, lab.observer);
-      const successor = await lockContext.run(() => lab.mutex.acquire());
+      await using _successor = await lockContext.run(() => lab.mutex.acquire());
       expect(answers()).to.deep.equal(anotherOwner);
-      await successor.release();
-      await lost.release();
     });
   });
 

@@ -60,10 +60,9 @@ describe('re-entry', () => {
     await lockContext.run(async () => {
       const tried = await lab.mutex.tryAcquire();
       await lab.mutex.withLock(async () => {
-        const acquired = await lab.mutex.acquire({ timeoutMs: 0 });
+        await using acquired = await lab.mutex.acquire({ timeoutMs: 0 });
         expect(acquired.path).to.equal(tried?.path);
         expect(await queueOf(lab.theirs)).to.deep.equal([acquired.path]);
-        await acquired.release();
       });
       await tried?.release();
     });

@@ -64,14 +64,13 @@ describe('mutex.release()', () => {
   });
 
   it('in a context without a hold is refused, even if another owner holds the lock', async () => {
-    const outsideOfContexts = await lab.mutex.acquire();
+    await using outsideOfContexts = await lab.mutex.acquire();
     await lockContext.run(() => expectNotOwned(lab.mutex.release()));
     await new InterProcessMutex(lab.client, `${lab.mutex.path}-another`).withLock(() =>
       expectNotOwned(lab.mutex.release()),
     );
     expect(outsideOfContexts.isValid).to.equal(true);
     expect(await queueOf(lab.theirs)).to.deep.equal([outsideOfContexts.path]);
-    await outsideOfContexts.release();
   });
 
   it('in a nested lockContext.run is refused, because the job around it is another owner', async () => {
@@ -157,9 +156,8 @@ describe('mutex.release()', () => {
     const next = lab.theirs.acquire();
     await queueReaches(lab.theirs, 2);
     await lab.mutex.release();
-    const hold = await next;
+    await using hold = await next;
     await expectNotOwned(lab.mutex.release());
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 });

@@ -46,7 +46,7 @@ describe('FIELD D2: one flipped bit in a list of children', () => {
    * stand between. Only one more list for each grant would show it.
    */
   it('may give the holder the number of a participant that has left: then a waiter is granted too early', async () => {
-    const hold = await lab.theirs.acquire();
+    await using hold = await lab.theirs.acquire();
     const [first, second, third, ...others] = await queued(4);
     for (const other of others) await other.leave();
     flipNumber({ path: hold.path }, 2, '4');
@@ -54,7 +54,6 @@ describe('FIELD D2: one flipped bit in a list of children', () => {
     await second.leave();
     await third.acquired;
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   async function queued(count: number): Promise<[Queued, Queued, Queued, ...Queued[]]> {

@@ -87,11 +87,10 @@ for (const keeper of ['create2', 'containers'] as const)
       await Promise.all(
         Array.from({ length: 8 }, async (_, index) => {
           const client = index % 2 === 0 ? lab.client : lab.other;
-          const lease = await new InterProcessSemaphore(client, lab.path, { maxLeases: 2 }).acquire(limit);
+          await using _lease = await new InterProcessSemaphore(client, lab.path, { maxLeases: 2 }).acquire(limit);
           most = Math.max(most, (inside += 1));
           await lab.sleep(50);
           inside -= 1;
-          await lease.release();
         }),
       );
       expect(most).to.equal(2);
@@ -109,10 +108,9 @@ for (const keeper of ['create2', 'containers'] as const)
       const after = awaitedLater(theirs.campaign(limit));
       await queued(2);
       lab.proxy.cut();
-      const last = await after;
+      await using _last = await after;
       expect(cut.isValid).to.equal(false);
       expect(await theirs.leader()).to.have.property('id', 'theirs');
-      await last.release();
     });
 
     it('ends a session that is closed, without an answer, and keeps no session', async () => {

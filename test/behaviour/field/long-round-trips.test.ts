@@ -69,10 +69,9 @@ for (const [roundTripMs, sessionTimeoutMs] of [
       await rival;
       await lab.sleep(sessionTimeoutMs / 2);
       await held.release();
-      const hold = await waiting;
+      await using hold = await waiting;
       expect(hold.path).to.equal(place);
       expect(states).to.deep.equal([]);
-      await hold.release();
     });
 
     it('a holder keeps its lock across twenty cuts', async () => {

@@ -68,12 +68,11 @@ describe('FIELD B1: a server that says "later"', function () {
     await queueReaches(lab.mutex, 2);
     const said = throttle('multi', 2);
     const released = held.release();
-    const hold = await next;
+    await using hold = await next;
     expect((await lab.mutex.holder())?.path).to.equal(hold.path);
     expect(said()).to.equal(2);
     expect(await released).to.equal('released');
     expectSameConnection();
-    await hold.release();
   });
 
   it('to a transaction whose hold is released in the pause: reads wait for it no more', async () => {
@@ -158,12 +157,11 @@ describe('FIELD B1: a server that says "later"', function () {
   it('to exists: a create whose answer was lost is found all the same, and granted', async () => {
     const said = throttle('exists');
     once(lab.proxy, answered('create2'), 'cut');
-    const hold = await lab.mutex.acquire(limit);
+    await using hold = await lab.mutex.acquire(limit);
     expect(hold.isValid).to.equal(true);
     expect(said()).to.equal(times);
     expect(await lab.observer.children(lab.path)).to.have.length(1);
     expect(states).to.deep.equal(['suspended', 'reconnected']);
-    await hold.release();
   });
 
   it('to removeWatches: a waiter that gave up is no error, and the client goes on', async () => {
@@ -197,7 +195,7 @@ describe('FIELD B1: a server that says "later"', function () {
     });
 
   it('to sync: a list behind it is asked for again, behind the sync', async () => {
-    const held = await lab.theirs.acquire(limit);
+    await using _held = await lab.theirs.acquire(limit);
     lab.proxy.clear();
     const said = throttle('sync', 1);
     expect(await lab.mutex.participants()).to.have.length(1);
@@ -206,7 +204,6 @@ describe('FIELD B1: a server that says "later"', function () {
     const ops = asked.map(({ op }) => op);
     expect(ops.filter((op) => op === 'sync')).to.have.length(2);
     expect(ops.lastIndexOf('getChildren2')).to.be.above(ops.lastIndexOf('sync'));
-    await held.release();
   });
 
   it('to a transaction whose hold is released meanwhile: the commit rejects, and nothing was done', async () => {

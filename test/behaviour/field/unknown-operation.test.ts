@@ -107,9 +107,8 @@ describe('FIELD A4: at a server that closes the connection at', function () {
         await lab.mutex.withLock(() => undefined, { timeoutMs: 3_000 }).catch(() => undefined);
         heal();
         await lab.sleep(10_000);
-        const hold = await lab.mutex.acquire(limit);
+        await using hold = await lab.mutex.acquire(limit);
         expect(hold.isValid).to.equal(true);
-        await hold.release();
       });
     });
   }
@@ -140,9 +139,8 @@ describe('FIELD A4: at a server that closes the connection at', function () {
       expect(lab.client.state).to.equal('reconnected');
       expect(askedFor('setWatches')).to.equal(3);
       await held.release();
-      const hold = await waiting;
+      await using hold = await waiting;
       expect(hold.path).to.equal(place?.path);
-      await hold.release();
     });
 
     it('a holder is told that its znode was deleted, and keeps its session', async () => {
@@ -199,19 +197,17 @@ describe('FIELD A4: at a server that closes the connection at', function () {
       setTimeout(() => void lab.proxy.admit('served'), restartMs);
       return 'cut';
     });
-    const hold = await lab.mutex.acquire({ timeoutMs: 60_000 });
+    await using hold = await lab.mutex.acquire({ timeoutMs: 60_000 });
     expect(ends).to.equal(4);
     expect(hold.isValid).to.equal(true);
     expect(warningsAbout('create2')).to.deep.equal([]);
-    await hold.release();
   });
 
   it('an operation that it answers otherwise, one lost connection is an ordinary outage', async () => {
     await createParents(lab.client, lab.path);
     const heal = lab.proxy.on((frame) => (sent('create2')(frame) ? (heal(), 'cut') : undefined));
-    const hold = await lab.mutex.acquire(limit);
+    await using _hold = await lab.mutex.acquire(limit);
     expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(warningsAbout('create2')).to.deep.equal([]);
-    await hold.release();
   });
 });

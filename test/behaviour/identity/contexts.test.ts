@@ -100,9 +100,8 @@ describe('two objects of one lock', () => {
       for (const error of await Promise.all(ways.map(rejection)))
         expect(error).to.be.instanceOf(LockLostError).and.to.include({ path: lost.path, reason: 'node-deleted' });
       expect(await twin.release()).to.equal('lost');
-      const again = await twin.acquire();
+      await using again = await twin.acquire();
       expect(again.isValid).to.equal(true);
-      await again.release();
     });
   });
 
@@ -129,9 +128,8 @@ describe('two objects of one lock', () => {
   it('jobs of one flow, outside of contexts, queue up as separate owners', async () => {
     const section = new CriticalSection(lab.theirs, 3);
     const job = async (one: InterProcessMutex): Promise<void> => {
-      const hold = await one.acquire();
+      await using _hold = await one.acquire();
       await section.visit();
-      await hold.release();
     };
     await Promise.all([lab.mutex, twin, new InterProcessMutex(lab.client, lab.path)].map(job));
     expect(section).to.deep.include({ visits: 3, most: 1 });
@@ -213,9 +211,8 @@ describe('two objects of one lock', () => {
         aborter.abort(reason);
         expect(await first).to.equal(reason);
         await gateHold.release();
-        const hold = await second;
+        await using hold = await second;
         expect(hold.isReentrant).to.equal(false);
-        await hold.release();
       });
     });
   });
@@ -236,12 +233,11 @@ describe('two objects of one lock', () => {
     it('of an object that holds nothing settles the lost hold of another, and not its successor', async () => {
       const lost = await lab.mutex.acquire();
       await takeAway(lost, lab.observer);
-      const successor = await twin.acquire();
+      await using successor = await twin.acquire();
       expect(await new InterProcessMutex(lab.client, lab.path).release()).to.equal('lost');
       expect(successor.isValid).to.equal(true);
       expect(await rejection(new InterProcessMutex(lab.client, lab.path).release())).to.be.instanceOf(NotOwnedError);
       expect(successor.isValid).to.equal(true);
-      await successor.release();
     });
 
     it('settles the own hold first, not that of another request', async () => {
@@ -295,14 +291,13 @@ describe('two objects of one lock', () => {
 
   it('the lease of an outer hold limits an inner hold of the other object', async () => {
     await lockContext.run(async () => {
-      const outer = await lab.mutex.acquire({ leaseMs: 60_000 });
+      await using outer = await lab.mutex.acquire({ leaseMs: 60_000 });
       const inner = await twin.acquire();
       outer.renew(7_000);
       expect(inner.remainingMs).to.be.closeTo(7_000, codeMs);
       outer.renew(1);
       await until('both holds have ended', () => !outer.isValid && !inner.isValid);
       expect(await inner.release()).to.equal('lost');
-      await outer.release();
     });
   });
 

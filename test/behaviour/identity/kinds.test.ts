@@ -102,13 +102,12 @@ describe('objects with different options', () => {
   });
 
   it('by two drivers without a class, which look alike, are refused with advice about drivers', async () => {
-    const hold = await of({ driver: plain() }).acquire();
+    await using _hold = await of({ driver: plain() }).acquire();
     const error = await rejection(of({ driver: plain() }).acquire());
     expect(error).to.be.instanceOf(RangeError);
     expect(error.message).to.match(
       /got { driver: one of "lock-" } with another driver object\. .*: create the driver once, or give it a class$/,
     );
-    await hold.release();
   });
 
   it('are one lock if they agree: same driver class, other bound on overtakes', async () => {
@@ -236,21 +235,19 @@ describe('sticky locks of one path', () => {
     await first.release();
     await until('the sticky lock is idle', async () => (await lab.theirs.participants())[0]?.isIdle === true);
     lab.proxy.clear();
-    const again = await sticky().acquire();
+    await using again = await sticky().acquire();
     expect([again.path, again.fencingToken, again.grantNumber]).to.deep.equal([first.path, first.fencingToken, 1n]);
     const writes = lab.proxy.frames.filter(({ from, op }) => from === 'client' && ['create2', 'delete'].includes(op));
     expect(writes).to.deep.equal([]);
-    await again.release();
   });
 
   it('serve the waiters of all objects in the order of their calls, with one znode', async () => {
     const order: number[] = [];
     await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
-        const hold = await sticky().acquire();
+        await using _hold = await sticky().acquire();
         order.push(index);
         expect(await lab.observer.children(lab.path)).to.have.length(1);
-        await hold.release();
       }),
     );
     expect(order).to.deep.equal(order.map((_, index) => index));
@@ -268,9 +265,8 @@ describe('sticky locks of one path', () => {
     const holds = [await sticky(20).acquire()];
     await holds[0]?.release();
     await until('the sticky lock is given up', async () => (await lab.observer.children(lab.path)).length === 0);
-    const next = await sticky(20).acquire();
+    await using next = await sticky(20).acquire();
     expect(next.path).to.not.equal(holds[0]?.path);
-    await next.release();
   });
 
   it('refuse another idleMs while the znode is kept, and accept it afterwards', async () => {

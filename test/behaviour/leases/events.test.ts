@@ -38,9 +38,8 @@ describe('the events of a mutex', () => {
     const waiting = lab.mutex.acquire();
     await until('the waiter is queued', () => log.length === 1);
     await first.release();
-    const second = await waiting;
+    await using _second = await waiting;
     expect(log).to.deep.equal(['queued', 'released', 'acquired']);
-    await second.release();
   });
 
   it('are expired, with the error, for a lease that has passed, and none for its later release', async () => {
@@ -138,7 +137,7 @@ describe('the events of a mutex', () => {
   });
 
   it('of a failed acquire are only those that it reached', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const log = emitted(lab.mutex);
     const controller = new AbortController();
     const failing = rejection(lab.mutex.acquire({ signal: controller.signal, leaseMs: 1 }));
@@ -146,6 +145,5 @@ describe('the events of a mutex', () => {
     controller.abort();
     await failing;
     expect(log).to.deep.equal(['queued']);
-    await hold.release();
   });
 });

@@ -17,12 +17,11 @@ describe('a lease', () => {
     const entered = gate();
     const hung = rejection(lab.mutex.withLock(() => (entered.open(), never), { leaseMs: 200 }));
     await entered.opened;
-    const next = await lab.theirs.acquire();
+    await using next = await lab.theirs.acquire();
     expect(next.isValid).to.equal(true);
     expect(await hung)
       .to.be.instanceOf(LockLostError)
       .and.to.include(expired);
-    await next.release();
   });
 
   it('that passes grants a waiter in the same process, as a release does', async () => {
@@ -31,13 +30,12 @@ describe('a lease', () => {
     // Asked by the waiter's own client, which gets its answers in order.
     await queueReaches(lab.mutex, 2);
     hung.renew(50);
-    const next = await waiting;
+    await using next = await waiting;
     // No server has answered in between: the client does not know that the znode is gone.
     expect(nodesOf(lab.client.session).has(hung.path)).to.equal(true);
     expect([hung.isValid, next.isValid]).to.deep.equal([false, true]);
     await until('the znode of the first hold is gone', async () => (await queueOf(lab.theirs)).length === 1);
     expect(await queueOf(lab.theirs)).to.deep.equal([next.path]);
-    await next.release();
   });
 
   it('ends the hold before its znode: the signal has aborted while the znode still exists', async () => {
@@ -71,13 +69,12 @@ describe('a lease', () => {
   });
 
   it('ends the hold first, or the deadline of the session does: the hold knows which', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     expect(hold.leaseEndsFirst).to.equal(false);
     hold.renew(1_000);
     expect(hold.leaseEndsFirst).to.equal(true);
     hold.renew(3_600_000);
     expect(hold.leaseEndsFirst).to.equal(false);
-    await hold.release();
   });
 
   it('ends the hold when it is first read after a stall, before any timer has run', async () => {
@@ -139,14 +136,13 @@ describe('a lease', () => {
   });
 
   it('does not exist by default: then only the session limits the remaining time', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     expect(hold.remainingMs).to.be.within(
       0.9 * lab.client.sessionTimeoutMs - 100 - codeMs,
       0.9 * lab.client.sessionTimeoutMs,
     );
     expect(afterStall(lab.client, lab.client.sessionTimeoutMs, () => hold.remainingMs)).to.equal(0);
     expect(hold.signal.reason).to.include({ reason: 'session-deadline' });
-    await hold.release();
   });
 
   it('limits the remaining time if it ends first, and no time remains after a release', async () => {
@@ -154,12 +150,11 @@ describe('a lease', () => {
     expect(short.remainingMs).to.be.within(950 - codeMs, 1_000);
     await short.release();
     expect(short.remainingMs).to.equal(0);
-    const long = await lab.mutex.acquire({ leaseMs: 2 ** 40 });
+    await using long = await lab.mutex.acquire({ leaseMs: 2 ** 40 });
     expect(long.remainingMs).to.be.within(
       0.9 * lab.client.sessionTimeoutMs - 100 - codeMs,
       0.9 * lab.client.sessionTimeoutMs,
     );
-    await long.release();
   });
 
   it('does not outlive its client', async () => {

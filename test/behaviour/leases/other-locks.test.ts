@@ -172,9 +172,8 @@ describe('the leaseMs', () => {
         async () => (await lab.observer.children(lab.path)).length === 0,
       );
       expect(await hold.release()).to.equal('lost');
-      const next = await mutex.acquire();
+      await using next = await mutex.acquire();
       expect(next.fencingToken > hold.fencingToken).to.equal(true);
-      await next.release();
     });
 
     it('also ends a repeated grant, and its waiters are served by another znode', async () => {

@@ -61,27 +61,23 @@ describe('a lease with re-entry', () => {
 
   it('of the outer hold limits the remaining time of the inner hold', async () => {
     await lockContext.run(async () => {
-      const outer = await lab.mutex.acquire({ leaseMs: 2_000 });
-      const inner = await lab.mutex.acquire({ leaseMs: 600_000 });
+      await using outer = await lab.mutex.acquire({ leaseMs: 2_000 });
+      await using inner = await lab.mutex.acquire({ leaseMs: 600_000 });
       expect(inner.remainingMs)
         .to.be.closeTo(outer.remainingMs, codeMs)
         .and.closeTo(2_000, 1 + codeMs);
       inner.renew(500);
       expect(inner.remainingMs).to.be.closeTo(500, codeMs);
       expect(outer.remainingMs).to.be.closeTo(2_000, 1 + codeMs);
-      await inner.release();
-      await outer.release();
     });
   });
 
   it('is renewed by an inner hold without a lease', async () => {
     await lockContext.run(async () => {
-      const outer = await lab.mutex.acquire({ leaseMs: 2_000 });
-      const inner = await lab.mutex.acquire();
+      await using outer = await lab.mutex.acquire({ leaseMs: 2_000 });
+      await using inner = await lab.mutex.acquire();
       inner.renew(5_000);
       expect(outer.remainingMs).to.be.closeTo(5_000, codeMs);
-      await inner.release();
-      await outer.release();
     });
   });
 
@@ -133,11 +129,10 @@ describe('a lease with re-entry', () => {
     const rw = new InterProcessReadWriteLock(lab.client, `${lab.mutex.path}-rw`);
     await lockContext.run(async () => {
       const writing = await rw.writeLock.acquire({ leaseMs: 600_000 });
-      const reading = await rw.readLock.acquire({ leaseMs: 600_000 });
+      await using reading = await rw.readLock.acquire({ leaseMs: 600_000 });
       writing.renew(50);
       expect(await aborted(writing.signal)).to.include(expired);
       expect([reading.isValid, reading.fencingToken]).to.deep.equal([true, writing.fencingToken]);
-      await reading.release();
     });
   });
 
@@ -150,11 +145,10 @@ describe('a lease with re-entry', () => {
       expect([outer.isReentrant, lab.mutex.holdCount]).to.deep.equal([false, 1]);
       await lab.mutex.withLock(async (inner) => {
         expect([inner.isReentrant, lab.mutex.holdCount]).to.deep.equal([true, 2]);
-        const innermost = await lab.mutex.acquire({ leaseMs: 20 });
+        await using innermost = await lab.mutex.acquire({ leaseMs: 20 });
         expect(lab.mutex.holdCount).to.equal(3);
         await aborted(innermost.signal);
         expect(lab.mutex.holdCount).to.equal(2);
-        await innermost.release();
       });
       lockContext.run(() => expect(lab.mutex.holdCount).to.equal(0));
       expect(lab.mutex.holdCount).to.equal(1);

@@ -204,9 +204,8 @@ describe('options that change after the call', () => {
     const options: Options = { maxLeases: 1 };
     const semaphore = new InterProcessSemaphore(client, testPath('changed'), options as { maxLeases: number });
     Object.assign(options, { maxLeases: 5 });
-    const lease = await semaphore.acquire();
+    await using _lease = await semaphore.acquire();
     expect(await semaphore.tryAcquire()).to.equal(undefined);
-    await lease.release();
   });
 
   it('a multi-lock: it keeps its locks', async () => {

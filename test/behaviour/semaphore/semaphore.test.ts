@@ -104,7 +104,7 @@ describe('a semaphore', () => {
 
   it('rejects with the reason of a signal, for a waiter of a lease and for one behind it', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
-    const gate = await semaphore.acquire();
+    await using _gate = await semaphore.acquire();
     const controller = new AbortController();
     const reason = new Error('enough');
     const first = rejection(semaphore.acquire({ signal: controller.signal }));
@@ -114,7 +114,6 @@ describe('a semaphore', () => {
     controller.abort(reason);
     expect(await Promise.all([first, second])).to.deep.equal([reason, reason]);
     await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
-    await gate.release();
   });
 
   it('deletes the lease of a waiter that gives up before it releases the inner mutex', async () => {
@@ -206,9 +205,8 @@ describe('a semaphore', () => {
 
     it('equals acquire with a timeout of 0, which throws', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 1);
-      const gate = await semaphore.acquire({ timeoutMs: 0 });
+      await using _gate = await semaphore.acquire({ timeoutMs: 0 });
       expect((await rejection(semaphore.acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
-      await gate.release();
     });
   });
 
@@ -225,13 +223,12 @@ describe('a semaphore', () => {
     });
 
     it('gives back what it has when the time is over', async () => {
-      const gate = await semaphoreOf(lab.other, lab.path, 3).acquire();
+      await using _gate = await semaphoreOf(lab.other, lab.path, 3).acquire();
       const semaphore = semaphoreOf(lab.client, lab.path, 3);
       expect((await rejection(semaphore.acquireMany(3, { timeoutMs: 200 }))).code).to.equal('ERR_LOCK_TIMEOUT');
       await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
       expect((await rejection(semaphore.acquireMany(3, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
       await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
-      await gate.release();
     });
 
     it('serves callers that want all leases one after the other: none keeps a part', async () => {

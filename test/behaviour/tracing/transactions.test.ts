@@ -116,7 +116,7 @@ describe('the tracing channel of transactions', () => {
   });
 
   it('costs nothing while nobody subscribes: the hold is not looked at', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     const untouched = new Proxy(hold, {
       get: (_hold, field) => {
         throw new Error(`${String(field)} was read`);
@@ -124,6 +124,5 @@ describe('the tracing channel of transactions', () => {
     });
     const committed = Promise.resolve();
     expect(traceTransaction(untouched, () => committed)).to.equal(committed);
-    await hold.release();
   });
 });

@@ -91,10 +91,9 @@ describe('the claim of a weighted mutex', () => {
     expect(isGranted).to.equal(false);
     expect(heavy.isValid).to.equal(true);
     await heavy.release();
-    const next = await light;
+    await using next = await light;
     expect(next.path, 'it keeps its place').to.equal(`${lab.path}/${place}`);
     expect(next.fencingToken > heavy.fencingToken).to.equal(true);
-    await next.release();
   });
 
   it('fails if the own znode was deleted meanwhile; its owner queues up again', async () => {
@@ -104,10 +103,9 @@ describe('the claim of a weighted mutex', () => {
     const [name = ''] = await lab.observer.children(lab.path);
     await lab.observer.remove(`${lab.path}/${name}`);
     proceed();
-    const grant = await acquiring;
+    await using grant = await acquiring;
     expect(grant.path).to.not.equal(`${lab.path}/${name}`);
     expect(await lab.observer.read(lab.path)).to.contain(grant.path.slice(lab.path.length + 1));
-    await grant.release();
   });
 
   it('is undone if its caller gives up while the claim is in flight', async () => {
@@ -145,7 +143,7 @@ describe('the claim of a weighted mutex', () => {
       return 'cut';
     });
     await holder.release();
-    const granted = await waiting;
+    await using _granted = await waiting;
     const ops = lab.proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op);
     expect(ops.filter((op) => op === 'multi' || op === 'getChildren2')).to.deep.equal([
       'multi',
@@ -154,7 +152,6 @@ describe('the claim of a weighted mutex', () => {
       'multi',
       'getChildren2',
     ]);
-    await granted.release();
   });
 
   it('is made in a new session by a waiter whose session has ended', async () => {
@@ -166,9 +163,8 @@ describe('the claim of a weighted mutex', () => {
       (await lab.observer.children(lab.path)).some((name) => name.includes('+05x') && name.endsWith('2')),
     );
     await hold.release();
-    const next = await waiting;
+    await using next = await waiting;
     expect(next.isValid).to.equal(true);
-    await next.release();
   });
 
   it('is not made by a waiter that is released by force: the waiter queues up at the end', async () => {
@@ -180,9 +176,8 @@ describe('the claim of a weighted mutex', () => {
     expect(await forceRelease(lab.other, paths[0] ?? '')).to.equal('released');
     await until('the waiter is queued again', () => paths.length === 2);
     await grant.release();
-    const next = await waiting;
+    await using next = await waiting;
     expect(next.path).to.equal(paths[1]);
-    await next.release();
   });
 
   it('is not repeated by a tryAcquire that was too late', async () => {
@@ -190,11 +185,10 @@ describe('the claim of a weighted mutex', () => {
     const held = hold();
     const trying = ours.tryAcquire({ weight: 2 });
     const proceed = await held;
-    const heavy = await theirs.acquire({ weight: 9 });
+    await using _heavy = await theirs.acquire({ weight: 9 });
     proceed();
     expect(await trying).to.equal(undefined);
     await queueReaches(1);
-    await heavy.release();
   });
 
   /**

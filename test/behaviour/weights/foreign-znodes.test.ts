@@ -84,9 +84,8 @@ describe('weights and foreign znodes', () => {
       .that.contains('they are empty now');
     expect(hold.isValid).to.equal(true);
     await hold.release();
-    const next = await mutex.acquire();
+    await using next = await mutex.acquire();
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
-    await next.release();
   });
 
   it('accept a claim that outlived its holder, and a znode that was created before the lock', async () => {
@@ -97,9 +96,8 @@ describe('weights and foreign znodes', () => {
     const first = await mutex.acquire();
     await first.release();
     expect(await lab.observer.read(lab.path)).to.contain(first.path.split('/').at(-1) ?? '');
-    const second = await mutex.acquire();
+    await using second = await mutex.acquire();
     expect(second.fencingToken > first.fencingToken).to.equal(true);
-    await second.release();
   });
 
   it('refuse invalid input before anything is sent, and name option, value and accepted values', async () => {

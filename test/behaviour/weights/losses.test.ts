@@ -102,9 +102,8 @@ describe('a weighted mutex:', () => {
     await lab.observer.remove(paths[0] ?? '');
     await until('the waiter is queued again', () => paths.length === 2);
     await hold.release();
-    const next = await waiting;
+    await using next = await waiting;
     expect(next.path).to.equal(paths[1]);
-    await next.release();
   });
 
   it('a holder’s znode is deleted: its signal aborts, and the next waiter is granted', async () => {

@@ -37,9 +37,8 @@ describe('a weighted mutex on a broken connection:', () => {
         undefined,
       );
       await hold.release();
-      const after = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
+      await using after = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
       expect(after.fencingToken > hold.fencingToken).to.equal(true);
-      await after.release();
     });
   }
 
@@ -58,7 +57,7 @@ describe('a weighted mutex on a broken connection:', () => {
       return 'cut';
     });
     lab.proxy.clear();
-    const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).acquire();
+    await using _hold = await new InterProcessMutex(lab.client, lab.path, { weights }).acquire();
     const sent = lab.proxy.frames
       .filter(({ from, connection, op }) => from === 'client' && connection > cutAt && op !== 'connect')
       .map(({ op }) => op);
@@ -67,7 +66,6 @@ describe('a weighted mutex on a broken connection:', () => {
       sent.slice(0, sent.indexOf('getData')).filter((op) => op === 'multi'),
       sent.join(),
     ).to.have.length(2);
-    await hold.release();
   });
 
   it('a claim whose caller gave up leaves no znode, and the next client holds', async () => {

@@ -29,9 +29,8 @@ describe('a mutex with weights', () => {
 
   it('has weight 1 by default', async () => {
     const mutex = mutexOf(lab.client);
-    const hold = await mutex.acquire();
+    await using _hold = await mutex.acquire();
     expect((await mutex.participants()).map(({ weight }) => weight)).to.deep.equal([1]);
-    await hold.release();
   });
 
   it('overtakes a waiter only as often as it accepts, under a steady stream of heavier ones', async () => {
@@ -201,9 +200,8 @@ describe('a mutex with weights', () => {
   it('grants the next waiter when the lease of a holder ends', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire({ weight: 9, leaseMs: 100 });
-    const next = await theirs.acquire({ weight: 2 });
+    await using next = await theirs.acquire({ weight: 2 });
     expect(hold.isValid).to.equal(false);
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
-    await next.release();
   });
 });
