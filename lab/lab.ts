@@ -2,6 +2,7 @@ import { InterProcessMutex, LockClient, type LockClientOptions } from '../src/in
 import { sharedConnectString, sharedZooKeeper } from './hooks.ts';
 import { now, sleep, stall, virtualMachine } from './world.ts';
 import { connectObserver, type Observer } from './wire/observer.ts';
+import { reached } from './reached.ts';
 import { skip } from './skip-without.ts';
 import { testPath } from './test-path.ts';
 import { startProxy, type Frame, type ZkProxy } from './proxy/zk-proxy.ts';
@@ -47,6 +48,11 @@ export interface Lab {
    * refuses connections, because otherwise the client might attach to its session once more.
    */
   endSession(client?: LockClient): Promise<void>;
+  /**
+   * Cuts the connection of `client`, or of another client behind the proxy, which refuses connections from now on.
+   * Resolves when the client is suspended.
+   */
+  disconnect(client?: LockClient): Promise<void>;
   /** Milliseconds of a clock that only goes forward. In the virtual world only events move it. */
   now(): number;
   sleep(ms: number): Promise<void>;
@@ -133,6 +139,13 @@ class OpenLab implements Lab {
     await this.proxy.refuse();
     await this.observer.endSession(client);
     await this.proxy.accept();
+  }
+
+  async disconnect(client = this.client): Promise<void> {
+    await this.proxy.refuse();
+    const suspended = reached(client, 'suspended');
+    this.proxy.cut();
+    await suspended;
   }
 
   async requests(): Promise<Frame['op'][]> {

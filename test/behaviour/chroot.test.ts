@@ -49,8 +49,7 @@ describe('a client with a chroot', () => {
     const hold = await sameLock.acquire();
     const waiting = mutex.acquire();
     await lab.proxy.seen(answered('getData'));
-    await lab.proxy.refuse();
-    lab.proxy.cut();
+    await lab.disconnect();
     await hold.release();
     await lab.proxy.accept();
     expect((await waiting).isValid).to.equal(true);

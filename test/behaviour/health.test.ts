@@ -3,7 +3,6 @@ import { InterProcessMutex, InterProcessSemaphore, LockClient, lockContext } fro
 import { sessionName } from '../../src/zookeeper/wire/wire-session.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { queueReaches } from '../../lab/queue.ts';
-import { reached } from '../../lab/reached.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
 
 const sessionTimeoutMs = 6_000;
@@ -69,10 +68,7 @@ describe('client.health()', () => {
 
   it('of a suspended client with a hold shows the reason, and counts down to the moment of the loss', async () => {
     const hold = await lab.mutex.acquire();
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const at = lab.now();
     const { sessionId, remainingMs, lastError, ...others } = lab.client.health();
     expect(others).to.deep.equal({
@@ -108,10 +104,7 @@ describe('client.health()', () => {
   });
 
   it('is plain data, also after a spread and as JSON', async () => {
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     await until('a dial is refused', () => lab.client.health().lastError?.code === 'ECONNREFUSED');
     const health = lab.client.health();
     expect(JSON.parse(JSON.stringify({ ...health }))).to.deep.equal(JSON.parse(JSON.stringify(health)));

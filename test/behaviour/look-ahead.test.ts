@@ -366,8 +366,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
 
     /** Cuts the connection, changes the queue, and lets the client connect again. */
     const outage = async (change: () => Promise<unknown>): Promise<void> => {
-      await lab.proxy.refuse();
-      lab.proxy.cut();
+      await lab.disconnect();
       await change();
       lab.proxy.clear();
       await lab.proxy.accept();

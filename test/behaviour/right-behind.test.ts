@@ -155,8 +155,7 @@ describe('a znode behind one of its process', () => {
     const delayUntil = new Promise<void>((resolve) => (arrive = resolve));
     lab.proxy.on((frame) => (frame.op === 'watch' && frame.path === waitingPath ? { delayUntil } : undefined));
     const loss = aborted(hold.signal);
-    await lab.proxy.refuse();
-    lab.proxy.cut();
+    await lab.disconnect();
     for (const path of [waitingPath, hold.path]) await lab.other.session.request(remove(path));
     await lab.proxy.accept();
     await loss;

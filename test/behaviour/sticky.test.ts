@@ -309,10 +309,7 @@ describe('a sticky lock', () => {
   it('learns of a client that queued up during an outage before it grants anything', async () => {
     const mutex = sticky();
     await idle(mutex);
-    await lab.proxy.refuse();
-    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const order: string[] = [];
     const remote = new InterProcessMutex(lab.other, mutex.path).acquire().then((hold) => (order.push('remote'), hold));
     await queueReaches(new InterProcessMutex(lab.other, mutex.path), 2);
@@ -330,10 +327,7 @@ describe('a sticky lock', () => {
   it('serves no waiter with a znode that was deleted during an outage', async () => {
     const mutex = sticky();
     const first = await idle(mutex);
-    await lab.proxy.refuse();
-    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const waiting = mutex.acquire();
     await lab.observer.remove(first.path);
     await lab.proxy.accept();

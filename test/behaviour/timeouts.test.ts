@@ -13,7 +13,6 @@ import { sessionName } from '../../src/zookeeper/wire/wire-session.ts';
 import { queueReaches } from '../../lab/queue.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { returnAll, semaphoreOf, setCount } from '../../lab/semaphores.ts';
-import { reached } from '../../lab/reached.ts';
 import { rejection, until } from '../../lab/until.ts';
 import { becomeQuiet } from './field/support.ts';
 
@@ -105,10 +104,7 @@ describe('a timeout error', () => {
   });
 
   it('comes at once although no server answers, with the last error of the connection as cause', async () => {
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const startedAt = lab.now();
     const error = await late(lab.mutex.acquire({ timeoutMs: 100 }));
     expect(lab.now() - startedAt).to.be.within(100, 101);
@@ -126,10 +122,7 @@ describe('a timeout error', () => {
   it('is what a try tells the listeners of the client in an outage, where it resolves with undefined', async () => {
     const errors: unknown[] = [];
     lab.client.on('lock', (event) => errors.push('error' in event && event.error));
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const semaphore = new InterProcessSemaphore(lab.client, `${lab.path}-semaphore`, { maxLeases: 1 });
     for (const lock of [lab.mutex, semaphore]) {
       expect(await lock.tryAcquire()).to.equal(undefined);
@@ -149,8 +142,7 @@ describe('a timeout error', () => {
     await almost;
     // The servers answer shortly before the outage.
     await lab.client.session.prove();
-    await lab.proxy.refuse();
-    lab.proxy.cut();
+    await lab.disconnect();
     const error = await waiting;
     expect(error).to.include({ reason: 'no-answer', position: 1, connectionState: 'suspended' });
     expect(error.message).to.match(
@@ -192,8 +184,7 @@ describe('a timeout error', () => {
     // For less than a second.
     await late(lab.mutex.acquire({ timeoutMs: 2 * learnMs - 900 }));
     await lab.client.session.prove();
-    await lab.proxy.refuse();
-    lab.proxy.cut();
+    await lab.disconnect();
     expect(await waiting).to.include({ reason: 'contention', position: 1, connectionState: 'suspended' });
     await lab.proxy.accept();
   });

@@ -17,7 +17,6 @@ import {
 import { connectResponse } from '../../lab/servers/fake-server.ts';
 import { answered, once } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
-import { reached } from '../../lab/reached.ts';
 import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
@@ -217,10 +216,7 @@ describe('hold.transaction()', () => {
       if (isLost) expect(await rejection(created)).to.be.instanceOf(OutcomeUnknownError);
       else await created;
       await hold.release();
-      await lab.proxy.refuse();
-      const suspended = reached(lab.client, 'suspended');
-      lab.proxy.cut();
-      await suspended;
+      await lab.disconnect();
       const closing = lab.client.close({ timeoutMs: 10_000 });
       await lab.proxy.accept();
       await closing;
@@ -229,10 +225,7 @@ describe('hold.transaction()', () => {
   }
 
   it('waits for the next connection of the session, and is sent there', async () => {
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const committed = hold.transaction().create(`${base}/a`).commit();
     await lab.proxy.accept();
     expect(await committed).to.deep.equal([`${base}/a`]);
@@ -240,20 +233,14 @@ describe('hold.transaction()', () => {
   });
 
   it('settles at the deadline of the hold if there is no connection until then', async () => {
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const error = await rejection(hold.transaction().create(`${base}/a`).commit());
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'session-deadline' });
     await lab.proxy.accept();
   });
 
   it('settles if the hold is released while there is no connection', async () => {
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const committed = rejection(hold.transaction().create(`${base}/a`).commit());
     const released = hold.release();
     await lab.proxy.accept();
@@ -265,10 +252,7 @@ describe('hold.transaction()', () => {
   it('settles after its lease has ended while there is no connection', async () => {
     await hold.release();
     const leased = await lab.mutex.acquire({ leaseMs: 1_500 });
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const error = await rejection(leased.transaction().create(`${base}/a`).commit());
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'lease-expired' });
     // The end of the session would wake it, too.
@@ -401,10 +385,7 @@ describe('hold.transaction()', () => {
     const lock = new InterProcessMultiLock(paths.map((path) => new InterProcessMutex(lab.client, path)));
     await using both = await lock.acquire();
     both.holds[1]?.renew(1_500);
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const error = await rejection(both.transaction().create(`${base}/a`).commit());
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'lease-expired' });
     // The end of the session would wake it, too.

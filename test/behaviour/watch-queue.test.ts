@@ -4,7 +4,6 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { rejection, until } from '../../lab/until.ts';
 import { type Frame } from '../../lab/proxy/zk-proxy.ts';
 import { once } from '../../lab/proxy/frame-matches.ts';
-import { reached } from '../../lab/reached.ts';
 import { setData } from '../../lab/semaphores.ts';
 
 describe('watchQueue', () => {
@@ -162,10 +161,7 @@ describe('watchQueue', () => {
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
     const following = next(queues);
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const waiting = lock().acquire();
     await queueIs(2);
     await lab.proxy.accept();

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { AuthFailedError, InterProcessMutex, type Credential } from '../../../src/index.ts';
 import { Reader } from '../../../src/zookeeper/wire/wire.ts';
-import { reached } from '../../../lab/reached.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { connectObserver } from '../../../lab/wire/observer.ts';
 import { testPath } from '../../../lab/test-path.ts';
@@ -46,11 +45,8 @@ describe('digest authentication', () => {
       await watching(count);
     }
     const sessionId = mine.client.session.id;
-    const suspended = reached(mine.client, 'suspended');
     // The client must not reconnect before its session has ended.
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect(mine.client);
     await outside.endSession(mine.client);
     await lab.proxy.accept();
     await watching(4);
@@ -75,10 +71,7 @@ describe('digest authentication', () => {
     const path = testPath('asked-before');
     const mutex = new InterProcessMutex(mine.client, path);
     const hold = await mutex.acquire();
-    const suspended = reached(mine.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect(mine.client);
     const releasing = hold.release();
     const acquiring = mutex.acquire();
     const queue = mutex.participants();

@@ -11,7 +11,7 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { startSilentServer } from '../../../lab/servers/silent-server.ts';
 import { rejection, until } from '../../../lab/until.ts';
 import { type Frame } from '../../../lab/proxy/zk-proxy.ts';
-import { connectInOrder, nextState } from '../../../lab/lock-clients.ts';
+import { connectInOrder } from '../../../lab/lock-clients.ts';
 
 describe('close()', () => {
   const lab = labOfEachTest('close', { server: 'own', proxy: true, client: 'none' });
@@ -55,9 +55,7 @@ describe('close()', () => {
   });
 
   it('waits for a connection if there is none, and ends the session there', async () => {
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    expect(await nextState(client)).to.equal('suspended');
+    await lab.disconnect(client);
     const closing = client.close(longTimeout);
     expect(await isOnServer()).to.deep.equal({ session: true, znode: true });
     await lab.proxy.accept();
@@ -139,9 +137,7 @@ describe('close()', () => {
   }
 
   const disconnect = async (): Promise<void> => {
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    expect(await nextState(client)).to.equal('suspended');
+    await lab.disconnect(client);
   };
   const nextDialFails = (): Promise<void> => {
     const before = client.session.connection.lastError;

@@ -257,10 +257,7 @@ describe('a fault of a semaphore', () => {
     const waiting = semaphore.acquire();
     await waits(lab.observer, lab.path, 2);
     await until('the shared count is watched', () => lab.client.session.watches.paths('data').includes(count));
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     await setCount(lab.other, count, 2);
     await lab.proxy.accept();
     await returnAll([first, await waiting]);

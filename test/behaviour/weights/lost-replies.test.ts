@@ -119,9 +119,7 @@ describe('a weighted mutex on a broken connection:', () => {
     await until('the light waiter watches the claim', () =>
       lab.client.session.watches.paths('data').includes(lab.path),
     );
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await until('the client is suspended', () => lab.client.state === 'suspended');
+    await lab.disconnect();
     await first.release();
     await (await second).release();
     await lab.proxy.accept();
