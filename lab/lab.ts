@@ -6,6 +6,7 @@ import { reached } from './reached.ts';
 import { skip } from './skip-without.ts';
 import { testPath } from './test-path.ts';
 import { startProxy, type Frame, type ZkProxy } from './proxy/zk-proxy.ts';
+import { until } from './until.ts';
 import { startServer, type ServerOptions, type ZooKeeperServer } from './servers/zookeeper-server.ts';
 
 export interface LabOptions {
@@ -58,6 +59,8 @@ export interface Lab {
   sleep(ms: number): Promise<void>;
   /** Blocks the event loop of this process: see `stall` of `world.ts`. */
   stall(ms: number): void;
+  /** Resolves when this number of znodes is in the queue of the lock, or of another lock. */
+  queueReaches(count: number, path?: string): Promise<void>;
   /** The requests that `client` has sent about the lock. All of them have been answered. */
   requests(): Promise<Frame['op'][]>;
 }
@@ -146,6 +149,10 @@ class OpenLab implements Lab {
     const suspended = reached(client, 'suspended');
     this.proxy.cut();
     await suspended;
+  }
+
+  queueReaches(count: number, path = this.path): Promise<void> {
+    return until(`${count} znodes are in the queue`, async () => (await this.observer.children(path)).length === count);
   }
 
   async requests(): Promise<Frame['op'][]> {

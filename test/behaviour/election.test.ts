@@ -28,8 +28,6 @@ describe('an election', () => {
     new LeaderElection(lab.client, lab.path, { id: 'ours', ...options });
   const theirs = (options: LeaderElectionOptions = {}): LeaderElection =>
     new LeaderElection(lab.other, lab.path, { id: 'theirs', ...options });
-  const candidates = (count: number): Promise<void> =>
-    until(`${count} candidates`, async () => (await lab.observer.children(lab.path)).length === count);
 
   for (const [protocol, name] of [
     ['latch', 'latch-'],
@@ -50,7 +48,7 @@ describe('an election', () => {
     const waiting = [];
     for (const [index, election] of [theirs(), ours({ id: 'third' })].entries()) {
       waiting.push(election.lead(() => order.push(election.id)));
-      await candidates(index + 2);
+      await lab.queueReaches(index + 2);
     }
     const all = await ours().participants();
     expect(all.map(({ id, isLeader }) => [id, isLeader])).to.deep.equal([
@@ -81,7 +79,7 @@ describe('an election', () => {
     await using _term = await theirs().campaign();
     expect(await rejection(ours().campaign({ timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
     expect(await rejection(ours().lead(() => 1, { timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
-    await candidates(1);
+    await lab.queueReaches(1);
   });
 
   it('hands over in one round trip: one delete, one event, and the next job runs without a request', async () => {
@@ -90,7 +88,7 @@ describe('an election', () => {
     const term = await theirs().campaign();
     const job = gate();
     const leading = next.lead(() => job.open());
-    await candidates(2);
+    await lab.queueReaches(2);
     // It has its answers, and so its watches.
     await next.participants();
     const connection = lab.proxy.frames.findLast(({ op }) => op === 'connect')?.connection;
@@ -137,7 +135,7 @@ describe('an election', () => {
       const jobOf = (id: string) => async (): Promise<void> => {
         order.push(id);
         if (order.length === 6) controller.abort(new Error('enough'));
-        if (order.length < 6) await candidates(2);
+        if (order.length < 6) await lab.queueReaches(2);
       };
       const { signal } = controller;
       const both = [ours(), theirs()].map((election) =>
@@ -148,7 +146,7 @@ describe('an election', () => {
       expect(new Set([first, second])).to.have.property('size', 2);
       expect(order).to.deep.equal([first, second, first, second, first, second]);
       // The candidate that waited deletes its znode in the background.
-      await candidates(0);
+      await lab.queueReaches(0);
     });
 
     it('with requeue leaves no listener on the signal, however many terms there were', async () => {
@@ -320,7 +318,7 @@ describe('an election', () => {
       const first = await theirs().campaign();
       await shows(undefined, 'theirs');
       const second = ours().campaign();
-      await candidates(2);
+      await lab.queueReaches(2);
       await first.release();
       await shows(undefined, 'theirs', 'ours');
       await (await second).release();
@@ -338,10 +336,10 @@ describe('an election', () => {
       const waiting = [1, 2, 3].map((index) => new LeaderElection(lab.other, lab.path, { id: `w-${index}` }));
       const controller = new AbortController();
       const campaigns = waiting.map((one) => rejection(one.campaign({ signal: controller.signal })));
-      await candidates(4);
+      await lab.queueReaches(4);
       controller.abort();
       await Promise.all(campaigns);
-      await candidates(1);
+      await lab.queueReaches(1);
       const isOfElection = (frame: Frame): boolean => frame.connection === connection && frame.path !== undefined;
       expect(lab.proxy.frames.filter((frame) => isOfElection(frame) && frame.path?.startsWith(lab.path))).to.deep.equal(
         [],
@@ -433,7 +431,7 @@ describe('an election', () => {
   it('is shown by watchQueue, the leader as the holder', async () => {
     const term = await ours().campaign();
     const waiting = theirs().campaign();
-    await candidates(2);
+    await lab.queueReaches(2);
     for await (const { holder, waiters } of watchQueue(lab.client, lab.path)) {
       expect([holder?.path, String(holder?.data)]).to.deep.equal([term.path, 'ours']);
       expect(waiters.map(({ data, sequence }) => [String(data), sequence])).to.deep.equal([['theirs', 1]]);

@@ -22,9 +22,6 @@ describe('a grant', () => {
     lab.proxy.clear();
   });
 
-  const queueIs = (length: number): Promise<void> =>
-    until(`${length} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
-
   /** Cuts the connection at this frame, and refuses the next one until `proxy.accept()`. */
   const disconnect = (): FrameAction => {
     void lab.proxy.refuse();
@@ -39,7 +36,7 @@ describe('a grant', () => {
     const created = gate();
     once(lab.proxy, answered('create2'), { delayUntil: created.opened });
     const acquiring = acquire();
-    await queueIs(1);
+    await lab.queueReaches(1);
     const [name = ''] = await lab.observer.children(lab.path);
     await until(
       'the session must prove itself',
@@ -105,7 +102,7 @@ describe('a grant', () => {
       controller.abort(reason);
     };
     expect(await rejection(lab.mutex.acquire({ signal: controller.signal }))).to.equal(reason);
-    await queueIs(0);
+    await lab.queueReaches(0);
   });
 
   describe('is not waited for by tryAcquire', () => {
@@ -113,7 +110,7 @@ describe('a grant', () => {
       expect(await trying).to.equal(undefined);
       expect(lab.client.session.isConnected).to.equal(false);
       await lab.proxy.accept();
-      await queueIs(0);
+      await lab.queueReaches(0);
     };
 
     it('when the connection is lost before the list is answered', async () => {
@@ -187,7 +184,7 @@ describe('a grant', () => {
         const error = await rejection(lab.mutex.acquire());
         expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
         expect(error.cause).to.have.property('code', 'NO_AUTH');
-        await queueIs(0);
+        await lab.queueReaches(0);
       });
     }
   });

@@ -161,7 +161,7 @@ describe('a hand-over within a process', () => {
     expect(await releasing).to.equal('released');
     const attempts = lab.proxy.frames.filter(({ op, body }) => op === 'multi' && body.includes(second));
     expect(attempts, 'a transaction that fails, and delays the release by a round trip').to.deep.equal([]);
-    await until('no znode is left', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
   });
 
   it('to a waiter that aborts between wake-up and check leaves no znode', async () => {

@@ -17,7 +17,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
   /** Creates znodes as other clients do, the first in the queue first. Returns their paths. */
   const queueOf = async (...names: readonly string[]): Promise<string[]> => {
     await (await lab.mutex.acquire()).release();
-    await until('the queue is empty', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
     const paths = names.map((name, index) => `${lab.path}/${name}lock-${String(index + 1).padStart(10, '0')}`);
     for (const path of paths) await lab.observer.create(path);
     return paths;

@@ -46,7 +46,7 @@ describe('InterProcessMutex', () => {
     expect(error).to.be.instanceOf(LockError);
     expect(error.code).to.equal('ERR_LOCK_TIMEOUT');
     expect(error.message).to.contain(lab.path).and.to.contain('60 ms');
-    await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
+    await lab.queueReaches(1);
     expect(hold.isValid).to.equal(true);
   });
 
@@ -63,10 +63,7 @@ describe('InterProcessMutex', () => {
     await until('the third acquire is queued', async () => (await lab.theirs.participants()).length === 3);
     controller.abort();
     await givingUp;
-    await until(
-      'the znode of the second acquire is gone',
-      async () => (await lab.observer.children(lab.path)).length === 2,
-    );
+    await lab.queueReaches(2);
     // The reply to this request follows the watch event of the deleted predecessor.
     await new InterProcessMutex(lab.client, lab.path).participants();
     expect(isThird).to.equal(false);
@@ -78,11 +75,11 @@ describe('InterProcessMutex', () => {
     await using _hold = await lab.mutex.acquire();
     const controller = new AbortController();
     const waiting = rejection(lab.theirs.acquire({ signal: controller.signal }));
-    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const reason = new Error('changed my mind');
     controller.abort(reason);
     expect(await waiting).to.equal(reason);
-    await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
+    await lab.queueReaches(1);
   });
 
   it('an acquire with an aborted signal sends nothing', async () => {
@@ -99,7 +96,7 @@ describe('InterProcessMutex', () => {
       const waiting = clients.map((client) =>
         rejection(new InterProcessMutex(client, lab.path).acquire({ signal: aborter.signal })),
       );
-      await until('all clients are queued', async () => (await lab.observer.children(lab.path)).length === 13);
+      await lab.queueReaches(13);
       expect(getEventListeners(aborter.signal, 'abort')).to.have.length(1);
       aborter.abort();
       await Promise.all(waiting);
@@ -117,10 +114,10 @@ describe('InterProcessMutex', () => {
       const hold = await lab.mutex.acquire();
       const controller = new AbortController();
       const waiting = Array.from({ length: 100 }, () => rejection(lab.theirs.acquire({ signal: controller.signal })));
-      await until('all acquires are queued', async () => (await lab.observer.children(lab.path)).length === 101);
+      await lab.queueReaches(101);
       controller.abort();
       await Promise.all(waiting);
-      await until('all waiters have left', async () => (await lab.observer.children(lab.path)).length === 1);
+      await lab.queueReaches(1);
       await hold.release();
       expect(warnings.map(String)).to.deep.equal([]);
     } finally {
@@ -148,7 +145,7 @@ describe('InterProcessMutex', () => {
     it('waits for the given time', async () => {
       const hold = await new InterProcessMutex(lab.client, lab.path).acquire();
       const waiting = new InterProcessMutex(lab.other, lab.path).tryAcquire(10_000);
-      await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+      await lab.queueReaches(2);
       await hold.release();
       await (await waiting)?.release();
       await using _again = await new InterProcessMutex(lab.client, lab.path).acquire();
@@ -164,7 +161,7 @@ describe('InterProcessMutex', () => {
   it('waits with a timeout beyond 2^31 ms', async () => {
     const hold = await lab.mutex.acquire();
     const waiting = lab.theirs.acquire({ timeoutMs: 2 ** 40 });
-    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     await hold.release();
     await (await waiting).release();
   });
@@ -196,7 +193,7 @@ describe('InterProcessMutex', () => {
     expect((await rejection(new InterProcessMutex(lab.client, lab.path).tryAcquire())).code).to.equal(
       'ERR_LOCK_FOREIGN_NODE',
     );
-    await until('only the foreign znode is left', async () => (await lab.observer.children(lab.path)).length === 1);
+    await lab.queueReaches(1);
     await lab.observer.remove(`${lab.path}/0-somebody`);
   });
 
@@ -210,7 +207,7 @@ describe('InterProcessMutex', () => {
       isGranted = true;
       return hold;
     });
-    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     expect(await mutex.tryAcquire()).to.equal(undefined);
     expect((await mutex.holder())?.path).to.equal(`${lab.path}/!somebody`);
     expect(isGranted).to.equal(false);
@@ -240,7 +237,7 @@ describe('InterProcessMutex', () => {
   it('queues up again at the end if its waiting znode is deleted by another client', async () => {
     const hold = await lab.mutex.acquire();
     const waiting = lab.theirs.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const mine = (await lab.theirs.participants())[1];
     await lab.observer.remove(mine?.path ?? '');
     await until('the waiter is queued again', async () => (await lab.theirs.participants())[1]?.sequence === 2);
@@ -253,7 +250,7 @@ describe('InterProcessMutex', () => {
     const hold = await lab.mutex.acquire();
     const loss = new Promise((resolve) => hold.signal.addEventListener('abort', () => resolve(hold.signal.reason)));
     const next = lab.theirs.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     await lab.observer.remove(hold.path);
     const reason = (await loss) as LockError & { reason: string };
     expect(reason.code).to.equal('ERR_LOCK_LOST');
@@ -335,7 +332,7 @@ describe('InterProcessMutex', () => {
     const hold = await mutex.acquire();
     const { signal } = hold;
     const waiting = rejection(mutex.acquire());
-    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     await short.close();
     expect((await waiting).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
     expect((signal.reason as { reason: string }).reason).to.equal('client-closed');

@@ -18,7 +18,7 @@ describe('between a request and its reply', () => {
     const proven = gate();
     once(lab.proxy, from('server', 'create2'), { delayUntil: created.opened });
     const acquiring = lab.mutex.acquire();
-    await until('the znode exists', async () => (await lab.observer.children(lab.path)).length === 1);
+    await lab.queueReaches(1);
     const [name = ''] = await lab.observer.children(lab.path);
     await until(
       'the session must prove itself before a grant',
@@ -41,7 +41,7 @@ describe('between a request and its reply', () => {
     const created = gate();
     once(lab.proxy, from('server', 'create2'), { delayUntil: created.opened });
     const acquiring = lab.mutex.acquire();
-    await until('the znode exists', async () => (await lab.observer.children(lab.path)).length === 1);
+    await lab.queueReaches(1);
     const [name = ''] = await lab.observer.children(lab.path);
     await lab.observer.write(`${lab.path}/${name}`, '__FORCE__');
     await until(

@@ -47,7 +47,7 @@ describe('the loss of a session', () => {
     await using other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, lab.path).acquire();
     const waiting = lab.mutex.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const before = lab.client.session.id;
     await lab.endSession(lab.client);
     await until(
@@ -71,7 +71,7 @@ describe('the loss of a session', () => {
     });
     await using other = await LockClient.connect(lab.server.connectString);
     const waiting = new InterProcessMutex(other, lab.path).acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     lab.proxy.silence();
     const { deadline } = session;
     await using next = await waiting;
@@ -111,7 +111,7 @@ describe('the loss of a session', () => {
     await using other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
     const next = waiting.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    await lab.queueReaches(2, path);
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
     const again = reached(lab.client, 'reconnected');
     await aborted(hold.signal);
@@ -124,7 +124,7 @@ describe('the loss of a session', () => {
     expect(holder?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
     await hold.release();
     await granted.release();
-    await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
+    await lab.queueReaches(0, path);
   });
 
   it('is visible to isValid at the first read after a blocked event loop, before any timer ran', async () => {
@@ -226,14 +226,14 @@ describe('the loss of a session', () => {
     expect(await releasing).to.equal('released');
     await overdue;
     await lab.proxy.accept();
-    await until('the znode is gone', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
   });
 
   it('does not end a session without a hold at its deadline: its waiters keep their place', async () => {
     await using other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, lab.path).acquire();
     const waiting: Promise<Hold> = lab.mutex.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const place = (await lab.mutex.participants())[1]?.path;
     const { id } = lab.client.session;
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));

@@ -70,7 +70,7 @@ describe('a timeout error', () => {
     await using _hold = await lab.theirs.acquire();
     lab.proxy.clear();
     await late(lab.mutex.acquire({ timeoutMs: learnMs }));
-    await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
+    await lab.queueReaches(1);
     const sent = (await lab.requests()).filter(
       (op) => op !== 'removeWatches' && op !== 'getChildren2' && op !== 'sync',
     );

@@ -23,8 +23,6 @@ describe('watchQueue', () => {
     if (done) throw new Error('The iterator has ended');
     return value;
   };
-  const queueIs = (length: number): Promise<void> =>
-    until(`${length} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
   /** Waits until the server has this number of watches, of both kinds. A hold has one watch on its own znode. */
   const watchesAre = (count: number): Promise<void> =>
     until(`the server keeps ${count} watches`, async () =>
@@ -95,7 +93,7 @@ describe('watchQueue', () => {
   it('reads each znode once, and the holder’s again, because its data may contain a request', async () => {
     const hold = await lock().acquire();
     const waiting = [lock().acquire()];
-    await queueIs(2);
+    await lab.queueReaches(2);
     const queues = watchQueue(lab.client, lab.path);
     const before = await next(queues);
     await setData(lab.other, hold.path, Buffer.from('a request'));
@@ -125,13 +123,13 @@ describe('watchQueue', () => {
         .acquire({ signal: controller.signal })
         .catch(() => undefined),
     );
-    await queueIs(6);
+    await lab.queueReaches(6);
     await lab.client.session.prove();
     expect(lists()).to.equal(0);
     expect(paths(await next(queues))).to.have.length(6);
     controller.abort();
     await Promise.all(waiting);
-    await queueIs(1);
+    await lab.queueReaches(1);
     expect(paths(await next(queues))).to.deep.equal([first.path]);
     await queues.return();
   });
@@ -142,10 +140,10 @@ describe('watchQueue', () => {
     await next(queues);
     const controller = new AbortController();
     const passing = rejection(lock().acquire({ signal: controller.signal }));
-    await queueIs(2);
+    await lab.queueReaches(2);
     controller.abort();
     await passing;
-    await queueIs(1);
+    await lab.queueReaches(1);
     await lab.client.session.prove();
     const following = next(queues);
     await lab.client.session.prove();
@@ -163,7 +161,7 @@ describe('watchQueue', () => {
     const following = next(queues);
     await lab.disconnect();
     const waiting = lock().acquire();
-    await queueIs(2);
+    await lab.queueReaches(2);
     await lab.proxy.accept();
     expect(paths(await following)).to.have.length(2);
     await first.release();

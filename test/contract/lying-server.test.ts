@@ -10,7 +10,7 @@ import { answered, once, sent } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { Random } from '../../lab/random.ts';
 import { testPath } from '../../lab/test-path.ts';
-import { rejection, until } from '../../lab/until.ts';
+import { rejection } from '../../lab/until.ts';
 import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { costOf } from './cost.ts';
 
@@ -202,7 +202,7 @@ describe('a server that lies', function () {
     const error = await rejection(new InterProcessMutex(client, lab.path).acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain('UNKNOWN (-999) from create2');
-    await until('its znode is gone', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
   });
 });
 

@@ -40,7 +40,7 @@ for (const [protocol, theirs] of [
         expect(ledger.count, 'a lost update means two leaders').to.equal(rounds);
       } while (handOvers('java', 'node') < 200 || handOvers('node', 'java') < 200);
       // Java's latch deletes its znode in the background.
-      await until('no candidate is left', async () => (await lab.observer.children(lab.path)).length === 0);
+      await lab.queueReaches(0);
     });
 
     it('shows the same leader and the same candidates to both', async () => {

@@ -4,7 +4,7 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { Ledger } from '../../lab/programs/interop/ledger.ts';
 import { peersOfSuite, startGo, startNode } from '../../lab/programs/interop/peers.ts';
 import { queueOf, queueReaches } from '../../lab/queue.ts';
-import { rejection, until } from '../../lab/until.ts';
+import { rejection } from '../../lab/until.ts';
 
 /** The kind of lock is no matter: Go has one. */
 const kind = 'mutex';
@@ -116,7 +116,7 @@ describe("a mutex that is shared with go-zookeeper's Lock", () => {
       expect((await rejection(theirs.release(kind, lab.path))).message).to.match(/not locked/);
       expect(await lab.mutex.tryAcquire()).to.equal(undefined);
       await leaving.close();
-      await until('its session is over', async () => (await lab.observer.children(lab.path)).length === 0);
+      await lab.queueReaches(0);
     });
   });
 });

@@ -53,7 +53,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
     it('shows a mutex that existed before, with its holder, its waiter and their data', async () => {
       const hold = await lab.theirs.acquire({ data: 'owner' });
       const waiting = lab.theirs.acquire({ data: bytes('a waiter') });
-      await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+      await lab.queueReaches(2);
       await open();
       const lock = shown.lock(lab.path);
       expect(lock).to.include({ kind: 'mutex', state: 'held', waiterCount: 1 });
@@ -469,7 +469,7 @@ describe('the board of all locks, when the server starts again', () => {
     await gone.release();
     await using other = await new InterProcessMutex(lab.other, `${lab.path}-new`).acquire();
     await until('the server has removed the lock', async () => !(await lab.observer.exists(`${lab.path}-gone`)));
-    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     await lab.proxy.accept();
     await shown.live();
     expect([...shown.board.locks.keys()].sort()).to.deep.equal([lab.path, `${lab.path}-new`]);

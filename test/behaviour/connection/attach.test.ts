@@ -283,7 +283,7 @@ describe('a session that was quiet attaches anew', () => {
     proxy.speak();
     await proxy.seen(answered('multi'));
     await proxy.seen(answered('sync'));
-    await until('no znode is left', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
     expect(states).to.deep.equal([]);
   });
 
@@ -317,9 +317,9 @@ describe('a session that was quiet attaches anew', () => {
     const first = await new InterProcessMutex(other, path, { weights }).acquire({ weight: 5 });
     const heavier = await lab.connect({ sessionTimeoutMs: 30_000 });
     const second = new InterProcessMutex(heavier, path, { weights }).acquire({ weight: 9 });
-    await until('two are queued', async () => (await lab.observer.children(path)).length === 2);
+    await lab.queueReaches(2, path);
     const third = new InterProcessMutex(client, path, { weights }).acquire({ weight: 1 });
-    await until('three are queued', async () => (await lab.observer.children(path)).length === 3);
+    await lab.queueReaches(3, path);
     await proxy.seen(answered('multi'));
     await becomeStale(client);
     await first.release();
@@ -348,10 +348,10 @@ describe('a session that was quiet attaches anew', () => {
         const count = waits.length + 2;
         const signal = other === others.at(-1) ? stop.signal : undefined;
         waits.push(new InterProcessMutex(other, lab.path).acquire({ signal }).then((hold) => hold.release(), ignore));
-        await until('another is queued', async () => (await lab.observer.children(lab.path)).length === count);
+        await lab.queueReaches(count);
       }
       const acquiring = mutex.acquire();
-      await until('all are queued', async () => (await lab.observer.children(lab.path)).length === index + 1);
+      await lab.queueReaches(index + 1);
       const own = (await mutex.participants())[index]?.path;
       await proxy.seen((frame) => answered('getData')(frame) && frame.path === own);
       await becomeStale(client);

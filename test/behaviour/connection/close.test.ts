@@ -205,7 +205,7 @@ describe('close()', () => {
     for (const [state, act] of Object.entries<() => Promise<void>>({
       'waits for a lock': async () => {
         void rejection(new InterProcessMutex(client, lab.path).acquire());
-        await until('the acquire is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+        await lab.queueReaches(2);
         await disconnect();
       },
       'has sent a create without a reply': async () => {

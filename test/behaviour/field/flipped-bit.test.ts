@@ -99,7 +99,7 @@ describe('FIELD D2: one flipped bit', () => {
     const controller = new AbortController();
     const { signal } = controller;
     const waiting = Promise.allSettled(Array.from({ length: 50 }, () => lab.mutex.acquire({ signal })));
-    await until('all are queued', async () => (await lab.observer.children(lab.path)).length === 51);
+    await lab.queueReaches(51);
     lab.proxy.clear();
     once(lab.proxy, answered('delete'), (first) => {
       // The others arrive in two parts: most of them when the search for the first one has begun. The reconnect and the

@@ -95,7 +95,7 @@ describe('FIELD D2: one flipped bit in a list of children', () => {
   it('a request for a predecessor that was changed on its way is asked again once, and its watch is kept', async () => {
     const held: Pick<Hold, 'release'>[] = [await lab.theirs.acquire()];
     const others = Array.from({ length: 3 }, () => awaitedLater(new InterProcessMutex(lab.other, lab.path).acquire()));
-    await until('three wait', async () => (await lab.observer.children(lab.path)).length === 4);
+    await lab.queueReaches(4);
     const names = (await lab.observer.children(lab.path)).sort(byNumber);
     const predecessor = `${lab.path}/${names.at(-1)}`;
     const reads = (): number => lab.proxy.frames.filter((frame) => isRead(frame)).length;

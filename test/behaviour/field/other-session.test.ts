@@ -125,7 +125,7 @@ describe('FIELD A3: at a server that answers a reconnect with another session', 
   it('a waiter starts over in the next session, and is granted the lock', async () => {
     const held = await lab.theirs.acquire(limit);
     const waiting = awaitedLater(lab.mutex.acquire(limit));
-    await until('it waits', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const [, place] = await lab.theirs.participants();
     lab.proxy.cut();
     await lab.sleep(sessionTimeoutMs / 2);

@@ -36,8 +36,6 @@ describe('FIELD B1: a server that says "later"', function () {
     expect(states).to.deep.equal([]);
     expect(lab.proxy.dials).to.equal(dials);
   };
-  const queued = (count: number): Promise<void> =>
-    until(`${count} are queued`, async () => (await lab.observer.children(lab.path)).length === count);
 
   for (const op of ['create2', 'getChildren2'] as const)
     it(`to ${op}: the acquire goes on after a pause, on its connection, and leaves one znode`, async () => {
@@ -100,7 +98,7 @@ describe('FIELD B1: a server that says "later"', function () {
     const said = throttle('getData');
     const waiting = awaitedLater(lab.mutex.acquire(limit));
     await until('it was told', () => said() === times);
-    await queued(2);
+    await lab.queueReaches(2);
     const [, place] = await lab.theirs.participants();
     await held.release();
     const hold = await waiting;
@@ -145,7 +143,7 @@ describe('FIELD B1: a server that says "later"', function () {
   it('to delete: the released znode is deleted later, and the next client is granted the lock', async () => {
     const hold = await lab.mutex.acquire(limit);
     const next = awaitedLater(lab.theirs.acquire(limit));
-    await queued(2);
+    await lab.queueReaches(2);
     const said = throttle('delete');
     expect(await hold.release()).to.equal('released');
     await (await next).release();
@@ -179,7 +177,7 @@ describe('FIELD B1: a server that says "later"', function () {
       const aborter = new AbortController();
       const said = throttle(op, op === 'getData' ? 2 : 1);
       const waiting = rejection(lab.mutex.acquire({ ...limit, signal: aborter.signal }));
-      await queued(2);
+      await lab.queueReaches(2);
       if (op === 'setWatches') {
         await lab.sleep(1_000);
         lab.proxy.cut();

@@ -4,7 +4,7 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Op } from '../../../lab/proxy/zk-proxy.ts';
 import { testPath } from '../../../lab/test-path.ts';
-import { rejection, until } from '../../../lab/until.ts';
+import { rejection } from '../../../lab/until.ts';
 import { awaitedLater, createParents, dialsInAMinute, keepsWarnings, mostDialsInAMinute, statesOf } from './support.ts';
 
 const sessionTimeoutMs = 6_000;
@@ -27,8 +27,6 @@ describe('FIELD A4: at a server that closes the connection at', function () {
 
   /** From now on, each request of this kind ends its connection, without an answer. */
   const kill = (op: Op): void => void lab.proxy.on((frame) => (sent(op)(frame) ? 'cut' : undefined));
-  const queued = (count: number): Promise<void> =>
-    until(`${count} are queued`, async () => (await lab.observer.children(lab.path)).length === count);
   const askedFor = (op: Op): number => lab.proxy.frames.filter(sent(op)).length;
   const warningsAbout = (op: Op): string[] => warnings.filter((warning) => warning.includes(op));
 
@@ -117,7 +115,7 @@ describe('FIELD A4: at a server that closes the connection at', function () {
     it('and at getData, a waiter rejects instead of waiting for an event that never comes', async () => {
       await using held = await lab.theirs.acquire(limit);
       const waiting = rejection(lab.mutex.acquire({ timeoutMs: 200_000 }));
-      await queued(2);
+      await lab.queueReaches(2);
       await lab.sleep(1_000);
       kill('setWatches');
       kill('getData');
@@ -131,7 +129,7 @@ describe('FIELD A4: at a server that closes the connection at', function () {
     it('a waiter plants its watches by reads instead, keeps its place, and is granted the lock', async () => {
       const held = await lab.theirs.acquire(limit);
       const waiting = awaitedLater(lab.mutex.acquire({ timeoutMs: 200_000 }));
-      await queued(2);
+      await lab.queueReaches(2);
       const [, place] = await lab.theirs.participants();
       kill('setWatches');
       lab.proxy.cut();

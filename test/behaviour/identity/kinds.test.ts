@@ -162,9 +162,6 @@ describe('read/write locks of one path', () => {
     theirs = new InterProcessReadWriteLock(lab.other, lab.path);
   });
 
-  const inQueue = (count: number): Promise<void> =>
-    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
-
   for (const side of ['readLock', 'writeLock'] as const) {
     it(`re-enter each other's ${side}`, async () => {
       await outer[side].withLock((hold) =>
@@ -194,7 +191,7 @@ describe('read/write locks of one path', () => {
     await lockContext.run(async () => {
       const writing = await outer.writeLock.acquire();
       const writer = theirs.writeLock.acquire();
-      await inQueue(2);
+      await lab.queueReaches(2);
       const reading = await inner.readLock.acquire();
       expect(reading.fencingToken).to.equal(writing.fencingToken);
       await writing.release();
@@ -215,7 +212,7 @@ describe('read/write locks of one path', () => {
     const first = await theirs.writeLock.acquire();
     await lockContext.run(async () => {
       const both = Promise.all([outer.writeLock.acquire(), inner.readLock.acquire()]);
-      await inQueue(2);
+      await lab.queueReaches(2);
       await first.release();
       const [writing, reading] = await both;
       expect(reading.fencingToken).to.equal(writing.fencingToken);
@@ -264,7 +261,7 @@ describe('sticky locks of one path', () => {
   it('are given up once, after idleMs, and may be acquired again', async () => {
     const holds = [await sticky(20).acquire()];
     await holds[0]?.release();
-    await until('the sticky lock is given up', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
     await using next = await sticky(20).acquire();
     expect(next.path).to.not.equal(holds[0]?.path);
   });

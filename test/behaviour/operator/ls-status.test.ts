@@ -4,7 +4,7 @@ import { exists, setAcl } from './acl.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered } from '../../../lab/proxy/frame-matches.ts';
 import { longerList } from '../../../lab/proxy/longer-list.ts';
-import { rejection, until } from '../../../lab/until.ts';
+import { rejection } from '../../../lab/until.ts';
 import type { BoardJson } from '../../../packages/zklock/src/board/board-json.ts';
 import { InProcess } from './in-process.ts';
 
@@ -18,7 +18,7 @@ describe('zklock ls and status', () => {
   it('list the locks below a path, with their holders and the number of waiters', async () => {
     const hold = await lab.theirs.acquire({ data: Buffer.from('nightly job') });
     const waiting = lab.theirs.acquire();
-    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const { code, out } = await zklock('ls', '/');
     expect(code).to.equal(0);
     const [header, ...rows] = out.trim().split('\n');
@@ -47,7 +47,7 @@ describe('zklock ls and status', () => {
   it('show the holder, its process, its token and the waiters in their order', async () => {
     const hold = await lab.theirs.acquire({ data: 'owner' });
     const waiting = lab.theirs.acquire({ data: Buffer.from('second') });
-    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const { out } = await zklock('status', lab.path);
     expect(out).to.match(new RegExp(`^${lab.path}: mutex, held, 1 waiting\n {2}holder: \\S+ pid ${process.pid}\n`));
     expect(out).to.contain(`    token    ${hold.fencingToken}\n`).and.to.contain('  waiter 1: second\n');

@@ -52,13 +52,11 @@ describe('the claim of a weighted mutex', () => {
         openAcl,
       ),
     );
-  const queueReaches = (count: number): Promise<void> =>
-    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
 
   it('is preceded by a watch on the own znode at once, if the predecessor is of another process', async () => {
     const holder = await theirs.acquire();
     const before = theirs.acquire();
-    await queueReaches(2);
+    await lab.queueReaches(2);
     lab.proxy.clear();
     const waiting = ours.acquire();
     const own = (await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'create2')).path;
@@ -117,7 +115,7 @@ describe('the claim of a weighted mutex', () => {
     expect((await acquiring).message).to.equal('enough');
     proceed();
     await (await theirs.acquire()).release();
-    await queueReaches(0);
+    await lab.queueReaches(0);
   });
 
   it('is an error with the cause if the server refuses it, and leaves no znode', async () => {
@@ -127,13 +125,13 @@ describe('the claim of a weighted mutex', () => {
     const error = await rejection(ours.acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain('NO_AUTH').and.to.contain(lab.path);
-    await queueReaches(0);
+    await lab.queueReaches(0);
   });
 
   it('whose answer was lost is looked for in a list behind a quorum write, also if the server put the write off', async () => {
     const holder = await theirs.acquire();
     const waiting = ours.acquire();
-    await queueReaches(2);
+    await lab.queueReaches(2);
     const isAnswer = ({ from, op, path }: Frame): boolean =>
       from === 'server' && op === 'multi' && (path ?? '').startsWith(`${lab.path}/`);
     once(lab.proxy, isAnswer, () => {
@@ -157,7 +155,7 @@ describe('the claim of a weighted mutex', () => {
   it('is made in a new session by a waiter whose session has ended', async () => {
     const hold = await theirs.acquire();
     const waiting = ours.acquire({ weight: 5 });
-    await queueReaches(2);
+    await lab.queueReaches(2);
     await lab.endSession();
     await until('the waiter is queued again', async () =>
       (await lab.observer.children(lab.path)).some((name) => name.includes('+05x') && name.endsWith('2')),
@@ -188,7 +186,7 @@ describe('the claim of a weighted mutex', () => {
     await using _heavy = await theirs.acquire({ weight: 9 });
     proceed();
     expect(await trying).to.equal(undefined);
-    await queueReaches(1);
+    await lab.queueReaches(1);
   });
 
   /**

@@ -38,7 +38,7 @@ describe('weights and foreign znodes', () => {
           .that.contains(hold.path.split('/').at(-1) ?? '');
       }
       expect(hold.isValid).to.equal(true);
-      await until('only the holder is left', async () => (await lab.observer.children(lab.path)).length === 1);
+      await lab.queueReaches(1);
       await hold.release();
     }
     await isEmpty(lab);
@@ -49,7 +49,7 @@ describe('weights and foreign znodes', () => {
     const plain = new InterProcessMutex(lab.other, lab.path, { foreignNodes: 'wait' });
     const hold = await weighted.acquire();
     const waiting = plain.acquire();
-    await until('the plain mutex is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     await until('the plain mutex watches the holder', () =>
       lab.other.session.watches.paths('data').includes(hold.path),
     );

@@ -81,14 +81,14 @@ describe('a weighted mutex on a broken connection:', () => {
     expect((await acquiring).message).to.equal('enough');
     const next = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     await next.release();
-    await until('the queue is empty', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
   });
 
   it('a tryAcquire whose claim has no reply settles, and leaves no znode', async () => {
     once(lab.proxy, isClaim('server'), 'cut');
     const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).tryAcquire();
     await hold?.release();
-    await until('the queue is empty', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
   });
 
   for (const op of ['getData', 'getChildren2', 'create2', 'watch'] as const) {
@@ -100,7 +100,7 @@ describe('a weighted mutex on a broken connection:', () => {
       const waiting = [9, 3, 3, 1].map((weight) =>
         mutex.acquire({ weight, timeoutMs: 15_000 }).then((held) => held.release()),
       );
-      await until('all waiters are queued', async () => (await lab.observer.children(lab.path)).length === 5);
+      await lab.queueReaches(5);
       await hold.release();
       await Promise.all(waiting);
       expect(await lab.observer.children(lab.path)).to.deep.equal([]);
@@ -114,7 +114,7 @@ describe('a weighted mutex on a broken connection:', () => {
     ];
     const first = await theirs.acquire({ weight: 5 });
     const second = theirs.acquire({ weight: 7 });
-    await until('the second acquire is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const light = ours.acquire({ weight: 2, timeoutMs: 15_000 });
     await until('the light waiter watches the claim', () =>
       lab.client.session.watches.paths('data').includes(lab.path),

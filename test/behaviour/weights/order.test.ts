@@ -40,7 +40,7 @@ describe('a mutex with weights', () => {
     const isStreaming = (): boolean => !light.isServed;
     const first = await ours.acquire({ weight: 3 });
     const lightHold = theirs.acquire({ weight: 1 });
-    await until('the light waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     // Four at a time, so that a heavier waiter is always queued.
     const stream = [ours, theirs, ours, theirs].map(async (mutex) => {
       while (isStreaming()) {
@@ -49,10 +49,7 @@ describe('a mutex with weights', () => {
         await hold.release();
       }
     });
-    await until(
-      'all four heavier acquires are queued',
-      async () => (await lab.observer.children(lab.path)).length === 6,
-    );
+    await lab.queueReaches(6);
     await first.release();
     const hold = await lightHold;
     light.isServed = true;
