@@ -32,7 +32,7 @@ describe('an election', () => {
   for (const [protocol, name] of [
     ['latch', 'latch-'],
     ['selector', 'lock-'],
-  ] as const) {
+  ] as const)
     it(`of the protocol ${protocol} has znodes as Curator's, with the id as data`, async () => {
       const term = await ours({ protocol, id: 'host-7' }).campaign();
       expect(term.path.slice(lab.path.length)).to.match(new RegExp(`^/_c_[0-9a-f-]{36}-${name}\\d{10}$`));
@@ -40,7 +40,6 @@ describe('an election', () => {
       await term.release();
       expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     });
-  }
 
   it('elects the candidates in the order in which they came', async () => {
     const order: string[] = [];

@@ -175,7 +175,7 @@ describe('a grant', () => {
       expect(await lab.observer.children(lab.path)).to.have.length(1);
     });
 
-    for (const op of ['getChildren2', 'exists'] as const) {
+    for (const op of ['getChildren2', 'exists'] as const)
       it(`is an error if the search is refused (${op}), and leaves no znode`, async () => {
         once(lab.proxy, sent('create2'), () => {
           once(lab.proxy, answered(op), { replaceError: -102 });
@@ -186,6 +186,5 @@ describe('a grant', () => {
         expect(error.cause).to.have.property('code', 'NO_AUTH');
         await lab.queueReaches(0);
       });
-    }
   });
 });

@@ -96,7 +96,7 @@ describe('a hand-over within a process', () => {
     expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
-  for (const side of ['client', 'server'] as const) {
+  for (const side of ['client', 'server'] as const)
     it(`that loses its ${side === 'client' ? 'request' : 'reply'} keeps the successor’s hold, and leaves no znode`, async () => {
       const { mutex, hold, waiting } = await pair('cut');
       lab.proxy.on((frame) => (handsOver(side)(frame) ? 'cut' : undefined));
@@ -109,7 +109,6 @@ describe('a hand-over within a process', () => {
       expect(await following.release()).to.equal('released');
       expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
     });
-  }
 
   it('that the servers refuse is followed by a plain delete', async () => {
     const { mutex, hold, waiting } = await pair('refused');

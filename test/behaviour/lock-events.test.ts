@@ -129,7 +129,7 @@ describe("client.on('lock')", () => {
     'semaphore-mutex': (client, path) => new InterProcessSemaphoreMutex(client, path),
   };
 
-  for (const [kind, make] of Object.entries(locks)) {
+  for (const [kind, make] of Object.entries(locks))
     it(`reports each failed acquire of a ${kind}: timed out, aborted, failed`, async () => {
       const [ours, theirs] = [make(lab.client, lab.path), make(lab.other, lab.path)];
       const hold = await theirs.acquire();
@@ -167,7 +167,6 @@ describe("client.on('lock')", () => {
       await lab.observer.create(`${lab.path}/config`);
       expectEnd('failed', await rejection(ours.acquire()));
     });
-  }
 
   it('reports nothing for invalid options', async () => {
     const events = emitted();

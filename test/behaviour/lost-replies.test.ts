@@ -8,7 +8,7 @@ import { rejection, until } from '../../lab/until.ts';
 describe('a lost reply', () => {
   const lab = labOfEachTest('lost-replies', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
 
-  for (const action of ['cut', 'cut-inside'] as const) {
+  for (const action of ['cut', 'cut-inside'] as const)
     it(`of a create (${action}): the znode is found by its uuid, and is granted the lock`, async () => {
       await (await lab.mutex.acquire()).release();
       once(lab.proxy, from('server', 'create2'), action);
@@ -19,7 +19,6 @@ describe('a lost reply', () => {
       await hold.release();
       expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     });
-  }
 
   it('of a create that was never executed: the client creates the znode again, once', async () => {
     await (await lab.mutex.acquire()).release();
@@ -45,7 +44,7 @@ describe('a lost reply', () => {
     );
   });
 
-  for (const action of ['cut', 'cut-inside'] as const) {
+  for (const action of ['cut', 'cut-inside'] as const)
     it(`of a list (${action}): the client lists again, and the waiter keeps its place`, async () => {
       await (await lab.mutex.acquire()).release();
       once(lab.proxy, from('server', 'getChildren2'), action);
@@ -54,7 +53,6 @@ describe('a lost reply', () => {
       await hold.release();
       expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     });
-  }
 
   it('of a delete: it is repeated until the znode is gone', async () => {
     const hold = await lab.mutex.acquire();
@@ -71,7 +69,7 @@ describe('a lost reply', () => {
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
-  for (const op of ['getData', 'watch'] as const) {
+  for (const op of ['getData', 'watch'] as const)
     it(`of a waiter (${op}): the waiter wakes up when the lock becomes free`, async () => {
       await using other = await LockClient.connect(lab.server.connectString);
       const hold = await new InterProcessMutex(other, lab.path).acquire();
@@ -82,7 +80,6 @@ describe('a lost reply', () => {
       await using next = await waiting;
       expect(next.path.slice(-10)).to.equal('0000000001');
     });
-  }
 
   it('to a waiter: it keeps its place across a cut connection, and reads its own znode again instead of a list', async () => {
     await using other = await LockClient.connect(lab.server.connectString);

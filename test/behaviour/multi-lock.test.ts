@@ -220,7 +220,7 @@ describe('a multi-lock', () => {
     expect(releases).to.equal(1);
   });
 
-  for (const name of ['a', 'b']) {
+  for (const name of ['a', 'b'])
     it(`starts over if it loses lock ${name} while it waits for lock c`, async () => {
       const gate = await mutex('c', lab.other).acquire();
       const waiting = multi('a', 'b', 'c').acquire({ timeoutMs: 10_000 });
@@ -238,7 +238,6 @@ describe('a multi-lock', () => {
       await hold.release();
       await areFree('a', 'b', 'c');
     });
-  }
 
   it('is re-entrant inside its job, lock by lock, and free afterwards', async () => {
     const [a, b] = [mutex('a'), mutex('b')];
@@ -323,15 +322,13 @@ describe('a multi-lock', () => {
         [foreign, mutex('a')],
         [mutex('a'), foreign],
         [foreign, { ...foreign }],
-      ]) {
+      ])
         expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `"${lab.path}-a" twice`);
-      }
     });
 
-    for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]]) {
+    for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]])
       it(`with ${JSON.stringify(wrong, (_, value: unknown) => (typeof value === 'function' ? 'a function' : value))}`, () => {
         expect(() => new InterProcessMultiLock(wrong as never)).to.throw(TypeError, /Expected `(locks|path)`/);
       });
-    }
   });
 });

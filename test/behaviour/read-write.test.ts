@@ -95,7 +95,7 @@ describe('readers and writers', () => {
       ['server', 'cut'],
       ['server', 'cut-inside'],
       ['client', 'cut'],
-    ] as const) {
+    ] as const)
       it(`whose create loses its ${side === 'server' ? 'reply' : 'request'} (${action}) is searched by uuid, behind a quorum write`, async () => {
         const { rw, theirs } = pair('lost-reply');
         watchCreations();
@@ -125,7 +125,6 @@ describe('readers and writers', () => {
         await reading.release();
         await nothingIsLeft(rw.path);
       });
-    }
 
     it('whose create is lost while the writer releases queues up again at the end', async () => {
       const { rw, theirs } = pair('let-go');
@@ -199,7 +198,7 @@ describe('readers and writers', () => {
       withLock: (rw) => rw.writeLock.withLock(() => undefined),
       'acquire in another context': (rw) => lockContext.run(() => rw.writeLock.acquire()),
     };
-    for (const [how, upgrade] of Object.entries(upgrades)) {
+    for (const [how, upgrade] of Object.entries(upgrades))
       it(`by ${how} is a deadlock, reported at once and without a request`, async () => {
         const { rw } = pair('upgrade');
         await rw.readLock.withLock(async () => {
@@ -209,7 +208,6 @@ describe('readers and writers', () => {
           expect(await lab.observer.children(rw.path)).to.have.length(1);
         });
       });
-    }
 
     it('while a read acquire runs in the same context is a deadlock once the read is granted', async () => {
       const { rw } = pair('upgrade-parallel');

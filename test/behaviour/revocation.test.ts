@@ -195,7 +195,7 @@ describe('revocation', () => {
     revoke: (path) => revoke(lab.client, path),
     forceRelease: (path) => forceRelease(lab.client, path, { timeoutMs: 1_000 }),
   };
-  for (const [name, call] of Object.entries(calls)) {
+  for (const [name, call] of Object.entries(calls))
     describe(name, () => {
       it('of a missing znode names it', async () => {
         const path = `${testPath('missing')}/_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000004`;
@@ -238,7 +238,6 @@ describe('revocation', () => {
         await hold.release();
       });
     });
-  }
 
   describe('forceRelease', () => {
     it('tells a holder that runs before the next one is granted, which waits for the release', async () => {

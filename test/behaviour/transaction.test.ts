@@ -59,14 +59,13 @@ describe('hold.transaction()', () => {
     expect(await lab.observer.read(numbered)).to.equal('3');
   });
 
-  for (const mode of ['persistent', 'persistent-sequential', 'ephemeral', 'ephemeral-sequential'] as CreateMode[]) {
+  for (const mode of ['persistent', 'persistent-sequential', 'ephemeral', 'ephemeral-sequential'] as CreateMode[])
     it(`creates a znode of the mode ${mode}`, async () => {
       const [path] = await hold.transaction().create(`${base}/x`, bytes('x'), { mode }).commit();
       expect(path).to.match(mode.endsWith('sequential') ? /\/x\d{10}$/ : /\/x$/);
       const ephemerals = (await lab.observer.ephemerals(base)).map(({ owner }) => owner);
       expect(ephemerals).to.deep.equal(mode.startsWith('ephemeral') ? [lab.client.session.id] : []);
     });
-  }
 
   it('creates a container, and further operations come after it', async () => {
     const [, child] = await hold
@@ -108,7 +107,7 @@ describe('hold.transaction()', () => {
     expect(hold.isValid).to.equal(true);
   });
 
-  for (const method of ['check', 'delete'] as const) {
+  for (const method of ['check', 'delete'] as const)
     it(`compares version 0 in ${method}`, async () => {
       await hold.transaction().create(`${base}/a`).commit();
       await hold.transaction().check(`${base}/a`, { version: 0 }).commit();
@@ -117,7 +116,6 @@ describe('hold.transaction()', () => {
       expect(error.operation).to.include({ index: 0, name: method });
       await hold.transaction()[method](`${base}/a`).commit();
     });
-  }
 
   it('rejects with LockLostError if the servers have no znode of the hold, and tells the holder', async () => {
     const loss = aborted(hold.signal);
@@ -209,7 +207,7 @@ describe('hold.transaction()', () => {
     expect(hold.isValid).to.equal(true);
   });
 
-  for (const isLost of [false, true]) {
+  for (const isLost of [false, true])
     it(`that created an ephemeral znode, its answer ${isLost ? 'lost' : 'read'}, has it deleted by close() in an outage`, async () => {
       if (isLost) once(lab.proxy, answered('multi'), 'cut');
       const created = hold.transaction().create(`${base}/e`, undefined, { mode: 'ephemeral' }).commit();
@@ -222,7 +220,6 @@ describe('hold.transaction()', () => {
       await closing;
       expect(await lab.observer.children(base)).to.deep.equal([]);
     });
-  }
 
   it('waits for the next connection of the session, and is sent there', async () => {
     await lab.disconnect();

@@ -60,12 +60,11 @@ describe('withLock', () => {
     list: [1, 2],
     map: new Map([[1, 2]]),
     bytes: Buffer.from('done'),
-  })) {
+  }))
     it(`returns the job’s result, sync or async: ${kind}`, async () => {
       expect(await lab.mutex.withLock(() => value)).to.equal(value);
       expect(await lab.mutex.withLock(async () => value)).to.equal(value);
     });
-  }
 
   it('starts a lazy thenable once, inside the context', async () => {
     const started: boolean[] = [];
@@ -79,12 +78,11 @@ describe('withLock', () => {
     expect(started).to.deep.equal([true]);
   });
 
-  for (const [how, fail] of Object.entries({ rejects: failLater, throws: failNow })) {
+  for (const [how, fail] of Object.entries({ rejects: failLater, throws: failNow }))
     it(`rejects with the error of a job that ${how}, and releases`, async () => {
       expect(await rejection(lab.mutex.withLock(fail))).to.equal(failure);
       expect(await queueOf(lab.theirs)).to.deep.equal([]);
     });
-  }
 
   it('rejects with the error of its job, even if the hold was lost, and the error shows the loss', async () => {
     const cause = new Error('a cause of its own');
@@ -149,7 +147,7 @@ describe('withLock', () => {
       const error = runInNewContext('new Error()') as Error;
       throw Object.assign(error, { name: 'AbortError', cause: signal.reason as unknown });
     },
-  })) {
+  }))
     it(`rejects with the LockLostError of the hold if its signal ends the job through ${what}`, async () => {
       let loss: unknown;
       const error = await rejection(
@@ -162,7 +160,6 @@ describe('withLock', () => {
       );
       expect(error).to.be.instanceOf(LockLostError).and.equal(loss);
     });
-  }
 
   it('rejects with the AbortError of its job if another signal aborted, even if the hold was lost', async () => {
     const error = await rejection(
@@ -211,7 +208,7 @@ describe('withLock', () => {
     'an iterator': () => [1][Symbol.iterator](),
     'an async iterable': () => ({ [Symbol.asyncIterator]: () => [1].values() }),
   };
-  for (const [result, job] of Object.entries(outliving)) {
+  for (const [result, job] of Object.entries(outliving))
     it(`refuses ${result} as the result of a job, because it would be read after the release, and releases`, async () => {
       for (const returning of [job, async () => job()]) {
         const error = await rejection(lab.mutex.withLock(returning));
@@ -220,7 +217,6 @@ describe('withLock', () => {
       }
       expect(await queueOf(lab.theirs)).to.deep.equal([]);
     });
-  }
 
   it('gives up after timeoutMs, and never starts the job', async () => {
     const theirHold = await lab.theirs.acquire();
@@ -366,7 +362,7 @@ describe('the requests of withLock', () => {
     ['is answered with an error', { from: 'server', action: { replaceError: -102 } }],
     ['never reaches the server', { from: 'client', action: 'cut' }],
     ['is never answered', { from: 'server', action: 'cut' }],
-  ] as const) {
+  ] as const)
     it(`do not hide the result or the error of the job if the delete ${how}`, async () => {
       const failure = new Error('the job failed');
       const disturbOneDelete = (): void => {
@@ -382,7 +378,6 @@ describe('the requests of withLock', () => {
       expect(await lab.mutex.withLock(() => 'done')).to.equal('done');
       expect(await lab.mutex.participants()).to.deep.equal([]);
     });
-  }
 });
 
 /** Counts the timers with one delay. */

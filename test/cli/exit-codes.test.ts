@@ -61,13 +61,12 @@ describe('the exit code of zklock run', function () {
     ['is 127 if the command is not found', ['--', '/no/such/command'], 127],
     ['is 126 if the command cannot be executed', ['--', '/etc/passwd'], 126],
   ];
-  for (const [what, command, code] of outcomes) {
+  for (const [what, command, code] of outcomes)
     it(`${what}, and nothing is left in the queue`, async () => {
       await using zklock = new Zklock(['run', '--servers', lab.connectString, lab.path, ...command]);
       expect(await zklock.ends()).to.equal(code);
       expect(await lab.mutex.participants()).to.deep.equal([]);
     });
-  }
 
   it('is 127 beside the words of the shell alone, if the command is not found and the events are JSON', async () => {
     const words = ['run', '--json', '--servers', lab.connectString, lab.path, '--', '/no/such/command'];
@@ -162,13 +161,12 @@ describe('the exit code of zklock run', function () {
     [['--auth-file', '/no/such/file', '/a', '--', 'true'], /The file of credentials cannot be read/],
     [['--servers', 'a b:x', '/a', '--', 'true'], /Expected --servers to be /],
   ];
-  for (const [args, says] of mistakes) {
+  for (const [args, says] of mistakes)
     it(`is 64 for: run ${args.join(' ')}`, async () => {
       await using zklock = new Zklock(['run', ...args]);
       expect(await zklock.ends()).to.equal(64);
       expect(zklock.stderr).to.match(says);
     });
-  }
 
   it('is 64 if the grace does not fit in the session timeout, and the message says what fits', async () => {
     const args = [

@@ -153,7 +153,7 @@ describe('a server that lies', function () {
     return lab.connect({ sessionTimeoutMs: 10_000, logger: { warn: (_details, text) => void warnings.push(text) } });
   };
 
-  for (const { what, to, by, says, keepsConnection = false } of lies) {
+  for (const { what, to, by, says, keepsConnection = false } of lies)
     it(`with ${what}: a clear error, ${keepsConnection ? 'the same' : 'a new'} connection, and little memory and time`, async () => {
       const client = await connect();
       await new InterProcessMutex(client, testPath('warm')).withLock(() => undefined);
@@ -175,7 +175,6 @@ describe('a server that lies', function () {
       expect(arrayBuffers, 'bytes in array buffers').to.be.below(mostMemory);
       expect(heap, 'bytes of heap').to.be.below(mostMemory);
     });
-  }
 
   it('with events for paths that were never watched is believed in nothing', async () => {
     const client = await connect();

@@ -15,7 +15,7 @@ const slackMs = 300;
 for (const [protocol, theirs] of [
   ['latch', 'LeaderLatch'],
   ['selector', 'LeaderSelector'],
-] as const) {
+] as const)
   describe(`an election that is shared with Java's ${theirs}`, () => {
     const lab = labOfEachTest(`election-${protocol}`);
     const suite = peersOfSuite('java');
@@ -105,4 +105,3 @@ for (const [protocol, theirs] of [
       expect(await (await asked).release()).to.equal('released');
     });
   });
-}

@@ -153,11 +153,10 @@ describe('the version of a release', () => {
     ['v1.0.0', '0.1.0', false],
     [undefined, '0.1.0', false],
   ];
-  for (const [version, released, isTaken] of cases) {
+  for (const [version, released, isTaken] of cases)
     it(`may ${isTaken ? '' : 'not '}be ${version ?? 'left out'} after ${released ?? 'no release, with 0.1.0 in package.json'}`, () => {
       expect(isAfter(version, released, '0.1.0')).to.equal(isTaken);
     });
-  }
 });
 
 describe('the version that the code knows', () => {

@@ -17,9 +17,8 @@ describe('digest authentication', () => {
   /** The frames that the client sent on each connection, in order. */
   const connections = (): Frame[][] => {
     const all = new Map<number, Frame[]>();
-    for (const frame of lab.proxy.frames) {
+    for (const frame of lab.proxy.frames)
       if (frame.from === 'client') all.set(frame.connection, [...(all.get(frame.connection) ?? []), frame]);
-    }
     return [...all.values()];
   };
 

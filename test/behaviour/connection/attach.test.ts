@@ -335,7 +335,7 @@ describe('a session that was quiet attaches anew', () => {
   for (const [index, list] of [
     [2, []],
     [3, ['getChildren2']],
-  ] as const) {
+  ] as const)
     it(`when its waiter at index ${index} moves up, with a proof that its znode exists, its watch${list.length > 0 ? ' and the list' : ''}`, async () => {
       const [holder, ...others] = await Promise.all(
         Array.from({ length: index }, () => lab.connect({ sessionTimeoutMs: 30_000 })),
@@ -368,7 +368,6 @@ describe('a session that was quiet attaches anew', () => {
       await Promise.all(waits);
       expect(states).to.deep.equal([]);
     });
-  }
 });
 
 /**

@@ -95,14 +95,13 @@ describe('close()', () => {
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
-  for (const action of ['cut', 'cut-inside'] as const) {
+  for (const action of ['cut', 'cut-inside'] as const)
     it(`resolves after a lost reply (${action}) when the next connection knows no such session`, async () => {
       lab.proxy.on((frame) => (from('server', 'closeSession')(frame) ? action : undefined));
       await client.close(longTimeout);
       expect(lab.proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
       expect(await isOnServer()).to.deep.equal(gone);
     });
-  }
 
   it('does not wait for a half-open connection: it asks the next server', async () => {
     await client.close();
@@ -126,7 +125,7 @@ describe('close()', () => {
       lab.proxy.silence();
       lab.proxy.cut();
     },
-  })) {
+  }))
     it(`resolves after its timeout if the server ${state}`, async () => {
       await kill();
       const startedAt = lab.now();
@@ -134,7 +133,6 @@ describe('close()', () => {
       expect(lab.now() - startedAt).to.be.closeTo(200, 0.01);
       expect(client.state).to.equal('closed');
     });
-  }
 
   const disconnect = async (): Promise<void> => {
     await lab.disconnect(client);
@@ -217,7 +215,7 @@ describe('close()', () => {
         await disconnect();
         hear();
       },
-    })) {
+    }))
       it(`that ${state} waits for a connection because of its znode`, async () => {
         await using holder = await LockClient.connect(lab.connectString);
         const hold = await new InterProcessMutex(holder, lab.path).acquire();
@@ -228,7 +226,6 @@ describe('close()', () => {
         await closing;
         expect(await lab.observer.children(lab.path)).to.deep.equal([hold.path.slice(lab.path.length + 1)]);
       });
-    }
 
     for (const [when, act] of Object.entries<() => void>({
       'before the call': () => {
@@ -239,7 +236,7 @@ describe('close()', () => {
         void client.close(longTimeout);
         void mutex.release();
       },
-    })) {
+    }))
       it(`waits for a connection if the lock is released in the outage, ${when}`, async () => {
         await mutex.acquire();
         await disconnect();
@@ -249,7 +246,6 @@ describe('close()', () => {
         await client.close();
         expect(await lab.observer.children(lab.path)).to.deep.equal([]);
       });
-    }
   });
 
   it('resolves at once after the session expired and while no server answers for a new one', async () => {

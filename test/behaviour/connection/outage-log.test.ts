@@ -213,7 +213,7 @@ describe('the log of an outage', () => {
   for (const [when, isAsked] of [
     ['the next timer runs', false],
     ['the application asks the hold', true],
-  ] as const) {
+  ] as const)
     it(`asks whether this process was blocked, if it was, when ${when}`, async () => {
       const client = await connect(1_000);
       const hold = await new InterProcessMutex(client, lab.path).acquire();
@@ -234,7 +234,6 @@ describe('the log of an outage', () => {
         .to.match(/ again after [1-9]\.\d s, in the new session/)
         .and.not.to.contain('no server has answered');
     });
-  }
 
   it('does not count the turn of a semaphore that waits', async () => {
     const other = await lab.connect({}, lab.connectString);
@@ -269,7 +268,7 @@ describe('the log of an outage', () => {
   for (const [askedMs, grantedMs] of [
     [90_000, 60_000],
     [500, 1_000],
-  ] as const) {
+  ] as const)
     it(`says once that ${grantedMs} ms were granted if ${askedMs} ms were requested`, async () => {
       const client = await connect(askedMs);
       expect(client.sessionTimeoutMs).to.equal(grantedMs);
@@ -280,7 +279,6 @@ describe('the log of an outage', () => {
       expect(lines.map(([level]) => level)).to.deep.equal(['warn']);
       expect(lines[0]?.[1]).to.contain(`granted a session timeout of ${grantedMs} ms, but ${askedMs} ms was requested`);
     });
-  }
 
   it('says nothing about a timeout that was granted as requested, or about a client that is closed', async () => {
     const client = await connect(5_000);
@@ -317,7 +315,7 @@ describe('the log of an outage', () => {
         { info: '"level":"info"', warn: '"level":"warn"', error: '"level":"error"' },
       ],
     ];
-    for (const [name, make, marks] of loggers) {
+    for (const [name, make, marks] of loggers)
       it(name, async () => {
         const client = await lab.connect({ sessionTimeoutMs: 10_000, logger: make() });
         const hold = await new InterProcessMutex(client, lab.path).acquire();
@@ -340,6 +338,5 @@ describe('the log of an outage', () => {
         const [, text = line] = /"msg":"([^"]*)"/.exec(line) ?? [];
         expect(text.split('for this reason')).to.have.length(2);
       });
-    }
   });
 });

@@ -100,7 +100,7 @@ describe('work that outlives its context', () => {
       (work: () => void) => lockContext.run(() => new InterProcessMutex(lab.client, testPath('inner')).withLock(work)),
     ],
     ['a lockContext.run in a lockContext.run', (work: () => void) => lockContext.run(() => lockContext.run(work))],
-  ] as const) {
+  ] as const)
     it(`of ${scope} does not become the holder around it`, async () => {
       await lab.mutex.withLock(async (hold) => {
         let detached: Promise<unknown> | undefined;
@@ -120,7 +120,6 @@ describe('work that outlives its context', () => {
         expect(hold.isValid).to.equal(true);
       });
     });
-  }
 
   it('whose acquire is granted after its context died holds outside of every context', async () => {
     const gateHold = await lab.theirs.acquire();

@@ -137,9 +137,8 @@ describe('TestInterProcessReadWriteLock', () => {
       data[0] = 5;
       const writing = await rw.writeLock.acquire();
       const reading = await rw.readLock.acquire();
-      for (const lock of [rw.writeLock, rw.readLock]) {
+      for (const lock of [rw.writeLock, rw.readLock])
         expect((await lock.participants()).map((participant) => [...participant.data])).to.deep.equal([[1, 2, 3, 4]]);
-      }
       await reading.release();
       await writing.release();
       const alone = await rw.readLock.acquire();

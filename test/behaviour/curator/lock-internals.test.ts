@@ -25,7 +25,7 @@ describe('TestLockInternals', () => {
   for (const [fault, error, code] of [
     ['NoNode', noNode, 'NO_NODE'],
     ['a system error', systemError, 'SYSTEM_ERROR'],
-  ] as const) {
+  ] as const)
     it(`testNodeDeletedCleanlyWithFaults: ${fault} from the list rejects, and no znode is left`, async () => {
       const path = await emptyLock('faults');
       lab.proxy.on((frame) =>
@@ -37,7 +37,6 @@ describe('TestLockInternals', () => {
       expect(lab.proxy.frames.filter(sent('create2')).length).to.be.greaterThan(0);
       await lab.queueReaches(0, path);
     });
-  }
 
   it('testAttemptLockFailedException: the list’s error rejects, even if the clean-up fails', async () => {
     const path = await emptyLock('failed-exception');

@@ -37,7 +37,7 @@ describe('FIELD A1: while new connections are in trouble and the old one is heal
     expect(lab.client.health().sessionId).to.equal(sessionId);
   };
 
-  for (const trouble of troubles) {
+  for (const trouble of troubles)
     describe(`because they are ${trouble}`, () => {
       it('an acquire of an idle client is granted on the old connection, within a session timeout', async () => {
         await idle();
@@ -146,9 +146,8 @@ describe('FIELD A1: while new connections are in trouble and the old one is heal
         expect(lab.proxy.dials).to.equal(dials);
       });
     });
-  }
 
-  for (const trouble of ['swallowed', 'silent'] as const) {
+  for (const trouble of ['swallowed', 'silent'] as const)
     it(`an old connection that ends first, while the new one is ${trouble}, costs an outage, and no place`, async () => {
       const held = await lab.theirs.acquire();
       const between = await lab.connect({ sessionTimeoutMs: 30_000 }, lab.connectString);
@@ -174,7 +173,6 @@ describe('FIELD A1: while new connections are in trouble and the old one is heal
       expect(states).to.deep.equal(['suspended', 'reconnected']);
       expect([hold.path]).to.deep.equal(own);
     });
-  }
 
   it('a client that is closed after its old connection has ended closes its session over a third one', async () => {
     await idle();

@@ -63,7 +63,7 @@ describe('FIELD A4: at a server that closes the connection at', function () {
     });
   });
 
-  for (const op of ['create2', 'multi', 'sync'] as const) {
+  for (const op of ['create2', 'multi', 'sync'] as const)
     describe(op, () => {
       const outcome = op === 'sync' ? 'is granted, or rejects' : 'rejects';
       it(`an acquire ${outcome} with the operation, the server and what it needs, and not with contention`, async () => {
@@ -109,7 +109,6 @@ describe('FIELD A4: at a server that closes the connection at', function () {
         expect(hold.isValid).to.equal(true);
       });
     });
-  }
 
   describe('setWatches', () => {
     it('and at getData, a waiter rejects instead of waiting for an event that never comes', async () => {

@@ -98,12 +98,11 @@ describe('the shared state of a client’s locks', () => {
   const withLock = (path: string, options: InterProcessMutexOptions): Promise<unknown> =>
     new InterProcessMutex(lab.client, path, options).withLock(() => undefined);
 
-  for (const [usage, use] of Object.entries(uses)) {
+  for (const [usage, use] of Object.entries(uses))
     it(`is empty after ${usage}`, async () => {
       await use(lab.path);
       expect(used()).to.equal(0);
     });
-  }
 
   it('has one entry while a lock is waited for, held, or re-entered', async () => {
     const hold = await lab.theirs.acquire();

@@ -44,7 +44,7 @@ describe('objects with different options', () => {
     ['two options', { foreignNodes: 'wait', sticky: { idleMs: 0 } }, "{ sticky: { idleMs: 0 }, foreignNodes: 'wait' }"],
   ];
 
-  for (const [option, options, described] of different) {
+  for (const [option, options, described] of different)
     it(`by ${option} are refused with both named while one is in use`, async () => {
       const [first, other] = [of(), of(options)];
       const refusals = async (one: InterProcessMutex, used: string, got: string): Promise<void> => {
@@ -76,7 +76,6 @@ describe('objects with different options', () => {
       await hold.release();
       await other.withLock(() => refusals(first, described, '{}'));
     });
-  }
 
   it('may be used one after the other', async () => {
     for (const [, options] of different) {
@@ -162,7 +161,7 @@ describe('read/write locks of one path', () => {
     theirs = new InterProcessReadWriteLock(lab.other, lab.path);
   });
 
-  for (const side of ['readLock', 'writeLock'] as const) {
+  for (const side of ['readLock', 'writeLock'] as const)
     it(`re-enter each other's ${side}`, async () => {
       await outer[side].withLock((hold) =>
         inner[side].withLock(async (again) => {
@@ -171,7 +170,6 @@ describe('read/write locks of one path', () => {
         }),
       );
     });
-  }
 
   it('are two kinds: a read lock is no hold of the write lock, and vice versa', async () => {
     await outer.readLock.withLock(async () => {

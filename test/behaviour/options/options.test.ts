@@ -92,7 +92,7 @@ describe('the options', () => {
   for (const entry of entryPoints) {
     const title = `${entry.name}${entry.what === 'sticky' || entry.what === 'weights' ? ` for \`${entry.what}\`` : 'weight' in entry.options() ? ' with weights' : ''}`;
     describe(`of ${title}`, () => {
-      for (const [description, value, shown] of refused) {
+      for (const [description, value, shown] of refused)
         it(`are refused if given as ${description}`, async () => {
           const error = await rejection(call(entry, tools, value()));
           expect(error).to.be.instanceOf(TypeError);
@@ -104,7 +104,6 @@ describe('the options', () => {
           if (entry.takesSignal && description === 'an AbortController')
             expect(error.message).to.match(/: pass its signal as \{ signal \}$/);
         });
-      }
 
       it('are refused if one is unknown', async () => {
         const error = await rejection(call(entry, tools, { ...entry.options(), timeout: 5 }));

@@ -99,7 +99,7 @@ describe('a fault of a semaphore', () => {
     ).to.have.length(1);
   });
 
-  for (const op of ['getChildren2', 'watch'] as const) {
+  for (const op of ['getChildren2', 'watch'] as const)
     it(`that loses the watch event of a waiter (${op}): the waiter is granted all the same`, async () => {
       const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
       // The third list sets the watch.
@@ -126,7 +126,6 @@ describe('a fault of a semaphore', () => {
       await (await waiting).release();
       await isEmpty(lab.observer, lab.path);
     });
-  }
 
   it('that cuts the connection before the watch, after a missed change: the waiter is granted', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();

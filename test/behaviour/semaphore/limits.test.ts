@@ -151,13 +151,12 @@ describe('the limit of a semaphore', () => {
       [{ sharedCount: 'a' }, 'Path must start with / character'],
       [{ leases: 3 }, 'Unknown option `leases` of InterProcessSemaphore'],
       [undefined, 'Expected `InterProcessSemaphore options` to be a plain object'],
-    ] as const) {
+    ] as const)
       it(`is refused: ${JSON.stringify(options)}`, () => {
         expect(
           () => new InterProcessSemaphore(lab.client, '/a', options as unknown as InterProcessSemaphoreOptions),
         ).to.throw(text);
       });
-    }
 
     for (const [quantity, type, text] of [
       [0, RangeError, 'an integer ≥ 1, got 0'],
@@ -166,14 +165,13 @@ describe('the limit of a semaphore', () => {
       [NaN, RangeError, 'an integer ≥ 1, got NaN'],
       ['2', TypeError, 'an integer ≥ 1, got "2"'],
       [4, RangeError, 'at most maxLeases, 3'],
-    ] as const) {
+    ] as const)
       it(`is refused: a quantity of ${JSON.stringify(quantity)}`, async () => {
         const error = await rejection(semaphoreOf(lab.client, lab.path, 3).acquireMany(quantity as number));
         expect(error).to.be.instanceOf(type);
         expect(error.message).to.contain('`quantity`').and.to.contain(text);
         expect(await lab.observer.exists(lab.path)).to.equal(false);
       });
-    }
   });
 });
 

@@ -113,7 +113,7 @@ describe('a semaphore’s tryAcquire', () => {
     expect(await lab.observer.children(`${lab.path}/inner/locks`)).to.deep.equal([]);
   });
 
-  for (const folder of ['locks', 'leases'] as const) {
+  for (const folder of ['locks', 'leases'] as const)
     it(`settles and leaves no znode if the reply to its create below ${folder} is lost`, async () => {
       await (await semaphoreOf(watched, lab.path, 1).acquire()).release();
       const suspended = reached(watched, 'suspended');
@@ -125,5 +125,4 @@ describe('a semaphore’s tryAcquire', () => {
       await proxy.accept();
       await isEmpty(lab.observer, lab.path);
     });
-  }
 });

@@ -56,7 +56,7 @@ describe('the tracing channel of transactions', () => {
         return tooLong.commit();
       },
     ],
-  ] as const) {
+  ] as const)
     it(`publishes a commit whose outcome is "${outcome}", with the error that it rejects with`, async () => {
       using recording = new Recording();
       const hold = await lab.mutex.acquire();
@@ -75,7 +75,6 @@ describe('the tracing channel of transactions', () => {
         'transaction asyncEnd',
       ]);
     });
-  }
 
   it('publishes a commit that is done', async () => {
     using recording = new Recording();

@@ -66,7 +66,7 @@ describe('a weighted mutex:', () => {
     await isEmpty(lab);
   });
 
-  for (const how of ['timeout', 'abort'] as const) {
+  for (const how of ['timeout', 'abort'] as const)
     it(`a waiter gives up (${how}): no znode and no watch are left, whatever it waited for`, async () => {
       const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
       const hold = await ours.acquire({ weight: 5 });
@@ -88,7 +88,6 @@ describe('a weighted mutex:', () => {
       await hold.release();
       await (await theirs.acquire()).release();
     });
-  }
 
   it('a waiter’s znode is deleted: the waiter queues up again, and is served', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];

@@ -18,7 +18,7 @@ describe('a weighted mutex on a broken connection:', () => {
     (frame: Frame): boolean =>
       frame.from === side && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
 
-  for (const action of ['cut', 'cut-inside'] as const) {
+  for (const action of ['cut', 'cut-inside'] as const)
     it(`a claim with a lost reply (${action}) is found again, and gives its token`, async () => {
       const before = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
       await before.release();
@@ -40,7 +40,6 @@ describe('a weighted mutex on a broken connection:', () => {
       await using after = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
       expect(after.fencingToken > hold.fencingToken).to.equal(true);
     });
-  }
 
   it('a claim that never arrived is sent again', async () => {
     once(lab.proxy, isClaim('client'), 'cut');
@@ -91,7 +90,7 @@ describe('a weighted mutex on a broken connection:', () => {
     await lab.queueReaches(0);
   });
 
-  for (const op of ['getData', 'getChildren2', 'create2', 'watch'] as const) {
+  for (const op of ['getData', 'getChildren2', 'create2', 'watch'] as const)
     it(`a waiter that loses a reply (${op}) is granted in its turn`, async () => {
       const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire({ weight: 5 });
       const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
@@ -105,7 +104,6 @@ describe('a weighted mutex on a broken connection:', () => {
       await Promise.all(waiting);
       expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     });
-  }
 
   it('a claim during a waiter’s outage wakes the waiter afterwards', async () => {
     const [theirs, ours] = [
