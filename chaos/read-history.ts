@@ -96,9 +96,8 @@ const shapes: { readonly [type in HistoryEvent['type']]: Readonly<Record<string,
 function parseEvent(line: string, at: number): HistoryEvent {
   const event = parseObject(line, at);
   const { type } = event;
-  if (typeof type !== 'string' || !Object.hasOwn(shapes, type)) {
+  if (typeof type !== 'string' || !Object.hasOwn(shapes, type))
     throw new Error(`line ${at}: Expected \`type\` to be one of ${Object.keys(shapes).join(', ')}, got ${show(type)}`);
-  }
   for (const [field, { expected, is }] of Object.entries({ t: number, ...shapes[type as HistoryEvent['type']] })) {
     if (!is(event[field]))
       throw new Error(`line ${at}: Expected \`${field}\` of \`${type}\` to be ${expected}, got ${show(event[field])}`);

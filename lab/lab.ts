@@ -2,9 +2,11 @@ import { InterProcessMutex, LockClient, type LockClientOptions } from '../src/in
 import { sharedConnectString, sharedZooKeeper } from './hooks.ts';
 import { now, sleep, stall, virtualMachine } from './world.ts';
 import { connectObserver, type Observer } from './wire/observer.ts';
+import { reached } from './reached.ts';
 import { skip } from './skip-without.ts';
 import { testPath } from './test-path.ts';
 import { startProxy, type Frame, type ZkProxy } from './proxy/zk-proxy.ts';
+import { until } from './until.ts';
 import { startServer, type ServerOptions, type ZooKeeperServer } from './servers/zookeeper-server.ts';
 
 export interface LabOptions {
@@ -47,11 +49,18 @@ export interface Lab {
    * refuses connections, because otherwise the client might attach to its session once more.
    */
   endSession(client?: LockClient): Promise<void>;
+  /**
+   * Cuts the connection of `client`, or of another client behind the proxy, which refuses connections from now on.
+   * Resolves when the client is suspended.
+   */
+  disconnect(client?: LockClient): Promise<void>;
   /** Milliseconds of a clock that only goes forward. In the virtual world only events move it. */
   now(): number;
   sleep(ms: number): Promise<void>;
   /** Blocks the event loop of this process: see `stall` of `world.ts`. */
   stall(ms: number): void;
+  /** Resolves when this number of znodes is in the queue of the lock, or of another lock. */
+  queueReaches(count: number, path?: string): Promise<void>;
   /** The requests that `client` has sent about the lock. All of them have been answered. */
   requests(): Promise<Frame['op'][]>;
 }
@@ -133,6 +142,17 @@ class OpenLab implements Lab {
     await this.proxy.refuse();
     await this.observer.endSession(client);
     await this.proxy.accept();
+  }
+
+  async disconnect(client = this.client): Promise<void> {
+    await this.proxy.refuse();
+    const suspended = reached(client, 'suspended');
+    this.proxy.cut();
+    await suspended;
+  }
+
+  queueReaches(count: number, path = this.path): Promise<void> {
+    return until(`${count} znodes are in the queue`, async () => (await this.observer.children(path)).length === count);
   }
 
   async requests(): Promise<Frame['op'][]> {

@@ -1,12 +1,13 @@
 // npm run suite -- chaos-broken [part of a name]: checks that chaos fails every broken build of the lock within ten minutes.
 import { join } from 'node:path';
-import { builds } from '../chaos/broken/builds.mjs';
 import { bootstrap } from './bootstrap.mjs';
 import { catchAll } from './mutants/copy.mjs';
+import { readBroken } from './mutants/read-broken.mjs';
 import { outcomeOf } from './run.mjs';
 
 const limitMs = 10 * 60_000;
 const minutesOfRun = '2';
+const builds = readBroken(new URL('../chaos/broken/builds.txt', import.meta.url));
 
 bootstrap();
 await catchAll(builds, process.argv[2] ?? '', isCaught);

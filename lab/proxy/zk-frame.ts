@@ -79,9 +79,8 @@ export class FrameDecoder {
 
 /** The reply without its body, as a server sends an error, with its length in front. */
 export function withError(frame: Frame, error: number): Buffer {
-  if (frame.err === undefined || frame.op === 'watch') {
+  if (frame.err === undefined || frame.op === 'watch')
     throw new TypeError(`replaceError is for replies, and not for a ${frame.op} frame from the ${frame.from}`);
-  }
   return new RecordWriter().raw(frame.body.subarray(0, errorAt)).int(error).frame();
 }
 

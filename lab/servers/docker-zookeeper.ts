@@ -46,9 +46,8 @@ async function describeContainer(image: string, name: string) {
   class Container extends GenericContainer {
     /** Overrides the default of testcontainers, which publishes on every address of the machine. */
     protected override beforeContainerCreated(): Promise<void> {
-      if (process.env['TESTCONTAINERS_HOST_OVERRIDE'] === '127.0.0.1') {
+      if (process.env['TESTCONTAINERS_HOST_OVERRIDE'] === '127.0.0.1')
         this.hostConfig.PortBindings = { '2181/tcp': [{ HostIp: '127.0.0.1', HostPort: '0' }] };
-      }
       return Promise.resolve();
     }
   }

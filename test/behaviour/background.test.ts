@@ -30,7 +30,7 @@ describe('a background event', () => {
     expect(events).to.have.length(2);
   });
 
-  for (const side of ['client', 'server'] as const) {
+  for (const side of ['client', 'server'] as const)
     it(`reports the search for a create whose ${side === 'client' ? 'request' : 'reply'} was lost`, async () => {
       const mutex = new InterProcessMutex(lab.client, testPath('searched'));
       await (await mutex.acquire()).release();
@@ -44,7 +44,6 @@ describe('a background event', () => {
       expect(searched.map(({ found }) => found)).to.deep.equal([side === 'server']);
       expect(searched[0]?.path).to.match(new RegExp(`^${mutex.path}/_c_[0-9a-f-]{36}-lock-$`));
     });
-  }
 
   it('reports a delete that is tried again, with the warning that the logger gets', async () => {
     const mutex = new InterProcessMutex(lab.client, testPath('again'));

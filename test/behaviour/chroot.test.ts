@@ -40,18 +40,16 @@ describe('a client with a chroot', () => {
     expect(participants.map(({ path }) => path.slice(0, path.lastIndexOf('/')))).to.deep.equal([below, below]);
     expect(hold.path).to.equal(`${lab.path}${participants[0]?.path}`);
     await hold.release();
-    const own = await waiting;
+    await using own = await waiting;
     expect(own.path).to.equal(participants[1]?.path);
     expect(own.isValid).to.equal(true);
-    await own.release();
   });
 
   it('gets the deletion of a predecessor after a reconnect', async () => {
     const hold = await sameLock.acquire();
     const waiting = mutex.acquire();
     await lab.proxy.seen(answered('getData'));
-    await lab.proxy.refuse();
-    lab.proxy.cut();
+    await lab.disconnect();
     await hold.release();
     await lab.proxy.accept();
     expect((await waiting).isValid).to.equal(true);

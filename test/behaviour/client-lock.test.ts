@@ -15,32 +15,29 @@ describe('client.lock', () => {
   const lab = labOfEachTest('client-lock');
 
   it('acquires the lock of the path until the end of the block', async () => {
-    const { client, path, theirs } = lab;
     {
-      await using hold = await client.lock(path);
-      expect(await queueOf(theirs)).to.deep.equal([hold.path]);
-      expect(new InterProcessMutex(client, path).isAcquiredInThisProcess).to.equal(true);
-      expect(await theirs.tryAcquire()).to.equal(undefined);
+      await using hold = await lab.client.lock(lab.path);
+      expect(await queueOf(lab.theirs)).to.deep.equal([hold.path]);
+      expect(new InterProcessMutex(lab.client, lab.path).isAcquiredInThisProcess).to.equal(true);
+      expect(await lab.theirs.tryAcquire()).to.equal(undefined);
     }
-    expect(await queueOf(theirs)).to.deep.equal([]);
+    expect(await queueOf(lab.theirs)).to.deep.equal([]);
   });
 
   it('takes the options of acquire, and is one lock with the objects of its path', async () => {
-    const { client, path, theirs } = lab;
-    const taken = await theirs.acquire();
-    expect(await rejection(client.lock(path, { timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
+    const taken = await lab.theirs.acquire();
+    expect(await rejection(lab.client.lock(lab.path, { timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
     await taken.release();
     await lockContext.run(async () => {
-      await using outer = await client.lock(path, { data: Buffer.from('mine') });
-      await using inner = await new InterProcessMutex(client, path).acquire();
+      await using outer = await lab.client.lock(lab.path, { data: Buffer.from('mine') });
+      await using inner = await new InterProcessMutex(lab.client, lab.path).acquire();
       expect([inner.path, inner.isReentrant]).to.deep.equal([outer.path, true]);
     });
   });
 
   it('refuses a bad path, and another object than a client, before anything is sent', async () => {
-    const { client } = lab;
-    expect(await rejection(client.lock('locks/a'))).to.be.instanceOf(InvalidPathError);
-    const { lock } = client;
+    expect(await rejection(lab.client.lock('locks/a'))).to.be.instanceOf(InvalidPathError);
+    const { lock } = lab.client;
     expect(await rejection(lock('/locks/a')))
       .to.be.instanceOf(TypeError)
       .with.property('message')
@@ -55,13 +52,12 @@ describe('client.withLock with paths', () => {
   const queue = async (name: string): Promise<number> => (await lab.observer.children(`${lab.path}-${name}`)).length;
 
   it('holds all locks in the order of their paths while the job runs, and shares them with other objects', async () => {
-    const { client, other } = lab;
     const given = paths('b', 'c', 'a');
-    const result = await client.withLock(given, async (hold) => {
+    const result = await lab.client.withLock(given, async (hold) => {
       expect(hold.holds.map(({ path }) => path.slice(0, lab.path.length + 2))).to.deep.equal(paths('a', 'b', 'c'));
-      await using inner = await client.lock(`${lab.path}-b`);
+      await using inner = await lab.client.lock(`${lab.path}-b`);
       expect(inner.isReentrant).to.equal(true);
-      for (const path of given) expect(await new InterProcessMutex(other, path).tryAcquire()).to.equal(undefined);
+      for (const path of given) expect(await new InterProcessMutex(lab.other, path).tryAcquire()).to.equal(undefined);
       return 7;
     });
     expect(result).to.equal(7);
@@ -70,11 +66,10 @@ describe('client.withLock with paths', () => {
   });
 
   it('re-enters with the same paths, and takes those that are new', async () => {
-    const { client } = lab;
-    await client.withLock(paths('a', 'b'), () =>
-      client.withLock(paths('c', 'b'), async ({ holds }) => {
+    await lab.client.withLock(paths('a', 'b'), () =>
+      lab.client.withLock(paths('c', 'b'), async ({ holds }) => {
         expect(holds.map(({ isReentrant }) => isReentrant)).to.deep.equal([true, false]);
-        await using all = await client.lock(paths('a', 'c'));
+        await using all = await lab.client.lock(paths('a', 'c'));
         expect(all.holds.map(({ isReentrant }) => isReentrant)).to.deep.equal([true, true]);
       }),
     );
@@ -88,19 +83,17 @@ describe('client.withLock with paths', () => {
   });
 
   it('has one deadline, and gives back what it has when that passes', async () => {
-    const { client, other } = lab;
     const [a, b] = paths('a', 'b') as [string, string];
-    await using _taken = await other.lock(b);
-    const error = await rejection(client.withLock([b, a], () => undefined, { timeoutMs: 1_000 }));
+    await using _taken = await lab.other.lock(b);
+    const error = await rejection(lab.client.withLock([b, a], () => undefined, { timeoutMs: 1_000 }));
     expect(error).to.be.instanceOf(LockTimeoutError).with.property('message').that.includes(b);
-    await using hold = await other.lock(a, { timeoutMs: 5_000 });
+    await using hold = await lab.other.lock(a, { timeoutMs: 5_000 });
     expect(hold.isValid).to.equal(true);
   });
 
   it('takes locks of one path below two chroots as two locks', async () => {
-    const { path, connectString } = lab;
     const [left, right] = await Promise.all(
-      ['/l', '/r'].map((chroot) => lab.connect({}, `${connectString}${path}${chroot}`)),
+      ['/l', '/r'].map((chroot) => lab.connect({}, `${lab.connectString}${lab.path}${chroot}`)),
     );
     // Each waits inside for the other one.
     const [insideLeft, insideRight] = [gate(), gate()];
@@ -111,9 +104,8 @@ describe('client.withLock with paths', () => {
   });
 
   it('refuses no path, a path twice, nested paths and a bad path before anything is sent', async () => {
-    const { client } = lab;
     const refused = async (...given: unknown[]): Promise<string> => {
-      const error = await rejection(client.withLock(given as string[], () => undefined));
+      const error = await rejection(lab.client.withLock(given as string[], () => undefined));
       return `${error.name}: ${error.message}`;
     };
     expect(await refused()).to.equal('TypeError: Expected `paths` to be at least one path, got an empty array');
@@ -125,7 +117,7 @@ describe('client.withLock with paths', () => {
     );
     expect(await refused('/a', 'b')).to.match(/^InvalidPathError: .*b/);
     expect(await refused('/a', 7)).to.match(/^InvalidPathError: .*got 7/);
-    expect(await rejection(client.withLock(['/a'], 7 as never))).to.be.instanceOf(TypeError);
-    expect(await rejection(client.lock([]))).to.be.instanceOf(TypeError);
+    expect(await rejection(lab.client.withLock(['/a'], 7 as never))).to.be.instanceOf(TypeError);
+    expect(await rejection(lab.client.lock([]))).to.be.instanceOf(TypeError);
   });
 });

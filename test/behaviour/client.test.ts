@@ -33,25 +33,23 @@ describe('a client', () => {
       const warn = (): never => {
         throw thrown;
       };
-      const client = await LockClient.connect(lab.connectString, { logger: { warn } });
+      await using client = await LockClient.connect(lab.connectString, { logger: { warn } });
       const warned = once(process, 'warning');
       client.host.report.warn('something happened', undefined);
       const [warning] = (await warned) as [Error];
       expect(warning.message).to.equal('the logger is full');
       expect(await new InterProcessMutex(client, testPath('logger')).withLock((hold) => hold.isValid)).to.equal(true);
-      await client.close();
     });
 
     it(`whose async logger rejects with ${description} reports it as a process warning`, async () => {
       const log = (): unknown => Promise.reject(thrown);
-      const client = await LockClient.connect(lab.connectString, { logger: { warn: log, info: log } });
+      await using client = await LockClient.connect(lab.connectString, { logger: { warn: log, info: log } });
       for (const level of ['warn', 'info', 'error'] as const) {
         const warned = once(process, 'warning');
         client.host.options.log[level]('something happened');
         const [warning] = (await warned) as [Error];
         expect(warning.message).to.equal('the logger is full');
       }
-      await client.close();
     });
 
     it(`whose listener throws ${description} reports it as a process warning and calls the other listeners`, async () => {

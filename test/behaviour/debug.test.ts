@@ -239,7 +239,7 @@ describe('the log of a client', () => {
       const mutex = await locksOf(true);
       const emitted: unknown[] = [];
       mutex.on('acquired', ({ hold }) => emitted.push(hold)).on('released', ({ hold }) => emitted.push(hold));
-      const plain = await new InterProcessMutex(await connect(), `${lab.path}-2`).acquire();
+      await using plain = await new InterProcessMutex(await connect(), `${lab.path}-2`).acquire();
       const hold = await mutex.acquire({ leaseMs: 60_000 });
       expect(hold).to.be.instanceOf(plain.constructor);
       expect(hold.constructor).to.equal(plain.constructor);
@@ -253,7 +253,6 @@ describe('the log of a client', () => {
       await hold[Symbol.asyncDispose]();
       expect(emitted[0]).to.equal(hold);
       expect(emitted).to.have.length(2);
-      await plain.release();
     });
   });
 

@@ -36,7 +36,7 @@ describe('a driver', () => {
     'that makes all waiters watch the first': watchTheFirst,
   };
   for (const [description, driver] of Object.entries(drivers)) {
-    for (const [where, numbers] of Object.entries({ 'several sessions': [0, 1, 2], 'one session': [0, 0, 0] })) {
+    for (const [where, numbers] of Object.entries({ 'several sessions': [0, 1, 2], 'one session': [0, 0, 0] }))
       it(`${description} lets one of ${where} in at a time`, async () => {
         const clients = [lab.client, lab.other, await lab.connect()];
         const [holder, ...waiters] = numbers.map(
@@ -55,7 +55,6 @@ describe('a driver', () => {
         await Promise.all(visits);
         expect(section).to.deep.include({ visits: 2, most: 1 });
       });
-    }
   }
 
   it('that throws makes the call reject with its error', async () => {
@@ -75,11 +74,10 @@ describe('a driver', () => {
     [7, 'a non-empty string'],
     ['a/b', 'a part of a name, without slashes'],
     ['a\0b', 'a part of a name, without slashes'],
-  ] as const) {
+  ] as const)
     it(`is refused with the lock name ${JSON.stringify(lockName)}`, () => {
       const make = (): unknown =>
         new InterProcessMutex(lab.client, '/a', { driver: { ...watchTheFirst, lockName } as LockDriver });
       expect(make).to.throw(TypeError, `Expected \`driver.lockName\` to be ${accepted}, got`);
     });
-  }
 });

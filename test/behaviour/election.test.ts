@@ -28,13 +28,11 @@ describe('an election', () => {
     new LeaderElection(lab.client, lab.path, { id: 'ours', ...options });
   const theirs = (options: LeaderElectionOptions = {}): LeaderElection =>
     new LeaderElection(lab.other, lab.path, { id: 'theirs', ...options });
-  const candidates = (count: number): Promise<void> =>
-    until(`${count} candidates`, async () => (await lab.observer.children(lab.path)).length === count);
 
   for (const [protocol, name] of [
     ['latch', 'latch-'],
     ['selector', 'lock-'],
-  ] as const) {
+  ] as const)
     it(`of the protocol ${protocol} has znodes as Curator's, with the id as data`, async () => {
       const term = await ours({ protocol, id: 'host-7' }).campaign();
       expect(term.path.slice(lab.path.length)).to.match(new RegExp(`^/_c_[0-9a-f-]{36}-${name}\\d{10}$`));
@@ -42,7 +40,6 @@ describe('an election', () => {
       await term.release();
       expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     });
-  }
 
   it('elects the candidates in the order in which they came', async () => {
     const order: string[] = [];
@@ -50,7 +47,7 @@ describe('an election', () => {
     const waiting = [];
     for (const [index, election] of [theirs(), ours({ id: 'third' })].entries()) {
       waiting.push(election.lead(() => order.push(election.id)));
-      await candidates(index + 2);
+      await lab.queueReaches(index + 2);
     }
     const all = await ours().participants();
     expect(all.map(({ id, isLeader }) => [id, isLeader])).to.deep.equal([
@@ -66,7 +63,7 @@ describe('an election', () => {
   });
 
   it('gives terms that are holds: a loss aborts the signal, and a transaction is done as the leader or not at all', async () => {
-    const term = await ours().campaign();
+    await using term = await ours().campaign();
     await term.transaction().create(`${lab.path}-config`, Buffer.from('by the leader')).commit();
     expect(term.fencingToken).to.be.a('bigint');
     const late = term.transaction().setData(`${lab.path}-config`, Buffer.from('late'));
@@ -75,15 +72,13 @@ describe('an election', () => {
     expect(await loss).to.be.instanceOf(LockLostError);
     expect(term.isValid).to.equal(false);
     expect(await rejection(late.commit())).to.be.instanceOf(LockLostError);
-    await term.release();
   });
 
   it('rejects a campaign at its timeout, and leaves no candidate', async () => {
-    const term = await theirs().campaign();
+    await using _term = await theirs().campaign();
     expect(await rejection(ours().campaign({ timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
     expect(await rejection(ours().lead(() => 1, { timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
-    await candidates(1);
-    await term.release();
+    await lab.queueReaches(1);
   });
 
   it('hands over in one round trip: one delete, one event, and the next job runs without a request', async () => {
@@ -92,7 +87,7 @@ describe('an election', () => {
     const term = await theirs().campaign();
     const job = gate();
     const leading = next.lead(() => job.open());
-    await candidates(2);
+    await lab.queueReaches(2);
     // It has its answers, and so its watches.
     await next.participants();
     const connection = lab.proxy.frames.findLast(({ op }) => op === 'connect')?.connection;
@@ -139,7 +134,7 @@ describe('an election', () => {
       const jobOf = (id: string) => async (): Promise<void> => {
         order.push(id);
         if (order.length === 6) controller.abort(new Error('enough'));
-        if (order.length < 6) await candidates(2);
+        if (order.length < 6) await lab.queueReaches(2);
       };
       const { signal } = controller;
       const both = [ours(), theirs()].map((election) =>
@@ -150,7 +145,7 @@ describe('an election', () => {
       expect(new Set([first, second])).to.have.property('size', 2);
       expect(order).to.deep.equal([first, second, first, second, first, second]);
       // The candidate that waited deletes its znode in the background.
-      await candidates(0);
+      await lab.queueReaches(0);
     });
 
     it('with requeue leaves no listener on the signal, however many terms there were', async () => {
@@ -322,7 +317,7 @@ describe('an election', () => {
       const first = await theirs().campaign();
       await shows(undefined, 'theirs');
       const second = ours().campaign();
-      await candidates(2);
+      await lab.queueReaches(2);
       await first.release();
       await shows(undefined, 'theirs', 'ours');
       await (await second).release();
@@ -333,17 +328,17 @@ describe('an election', () => {
     it('sends nothing when candidates come and go behind the leader, and leaves no watch', async () => {
       const watcher = await lab.connect({ sessionTimeoutMs: 20_000 });
       const connection = lab.proxy.frames.findLast(({ op }) => op === 'connect')?.connection;
-      const term = await theirs().campaign();
+      await using _term = await theirs().campaign();
       const { seen, stop } = observed(new LeaderElection(watcher, lab.path));
       await until('the leader is seen', () => seen.length === 1);
       lab.proxy.clear();
       const waiting = [1, 2, 3].map((index) => new LeaderElection(lab.other, lab.path, { id: `w-${index}` }));
       const controller = new AbortController();
       const campaigns = waiting.map((one) => rejection(one.campaign({ signal: controller.signal })));
-      await candidates(4);
+      await lab.queueReaches(4);
       controller.abort();
       await Promise.all(campaigns);
-      await candidates(1);
+      await lab.queueReaches(1);
       const isOfElection = (frame: Frame): boolean => frame.connection === connection && frame.path !== undefined;
       expect(lab.proxy.frames.filter((frame) => isOfElection(frame) && frame.path?.startsWith(lab.path))).to.deep.equal(
         [],
@@ -351,7 +346,6 @@ describe('an election', () => {
       await stop();
       await lab.proxy.seen((frame) => frame.connection === connection && frame.op === 'removeWatches');
       expect(seen).to.deep.equal(['theirs']);
-      await term.release();
     });
 
     it('misses no candidate that comes between its list and its watch', async () => {
@@ -377,22 +371,20 @@ describe('an election', () => {
       const { seen, stop } = observed(ours());
       await until('the first look', () => seen.length === 1);
       await lab.observer.endSession(lab.client);
-      const term = await theirs().campaign();
+      await using _term = await theirs().campaign();
       await until('the leader is seen', () => seen.at(-1) === 'theirs');
       await stop();
-      await term.release();
     });
   });
 
   it('is an error where the other protocol is used on the same path', async () => {
-    const term = await theirs({ protocol: 'selector' }).campaign();
+    await using _term = await theirs({ protocol: 'selector' }).campaign();
     expect(await rejection(ours({ protocol: 'latch' }).campaign())).to.be.instanceOf(ForeignNodeError);
     expect(await rejection(ours({ protocol: 'latch' }).leader())).to.be.instanceOf(ForeignNodeError);
     expect(await rejection(theirs({ protocol: 'latch' }).campaign()))
       .to.be.instanceOf(RangeError)
       .and.to.have.property('message')
       .that.contains('latch-');
-    await term.release();
   });
 
   it('of the protocol selector is one queue with a mutex of the same path', async () => {
@@ -438,7 +430,7 @@ describe('an election', () => {
   it('is shown by watchQueue, the leader as the holder', async () => {
     const term = await ours().campaign();
     const waiting = theirs().campaign();
-    await candidates(2);
+    await lab.queueReaches(2);
     for await (const { holder, waiters } of watchQueue(lab.client, lab.path)) {
       expect([holder?.path, String(holder?.data)]).to.deep.equal([term.path, 'ours']);
       expect(waiters.map(({ data, sequence }) => [String(data), sequence])).to.deep.equal([['theirs', 1]]);
@@ -471,12 +463,11 @@ describe('an election', () => {
 
   it('lets a campaign outside of every context be a candidate of its own', async () => {
     const election = ours();
-    const term = await election.campaign();
+    await using _term = await election.campaign();
     expect(await rejection(election.campaign({ timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
     await lockContext.run(async () => {
       expect(await rejection(election.campaign({ timeoutMs: 50 }))).to.be.instanceOf(LockTimeoutError);
     });
-    await term.release();
   });
 
   it('shows itself and its candidates as text', async () => {

@@ -14,9 +14,9 @@ describe('fake timers of a test library', () => {
   afterEach(() => mock.timers.reset());
 
   it('stop no connect, wait, timeout, heartbeat or close', async () => {
-    const elsewhere = await LockClient.connect(connectString);
+    await using elsewhere = await LockClient.connect(connectString);
     mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate', 'Date'] });
-    const client = await LockClient.connect(connectString, { sessionTimeoutMs: 6_000 });
+    await using client = await LockClient.connect(connectString, { sessionTimeoutMs: 6_000 });
     const path = testPath('fake');
     const there = await new InterProcessMutex(elsewhere, path).acquire();
     const mutex = new InterProcessMutex(client, path);
@@ -29,7 +29,5 @@ describe('fake timers of a test library', () => {
     while (client.session.deadline === deadline) await client.session.prove();
     expect(hold.isValid).to.equal(true);
     expect(await hold.release()).to.equal('released');
-    await client.close();
-    await elsewhere.close();
   });
 });

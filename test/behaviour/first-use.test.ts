@@ -10,7 +10,7 @@ describe('the first use of a path', () => {
   for (const [whose, isFirst] of [
     ['by a new client', true],
     ['after an earlier one', false],
-  ] as const) {
+  ] as const)
     it(`${whose} keeps the order of the calls, even of one during the refusal of another`, async () => {
       if (!isFirst) await (await new InterProcessMutex(lab.client, testPath('known')).acquire()).release();
       const mutex = new InterProcessMutex(lab.client, testPath('first-use'));
@@ -32,5 +32,4 @@ describe('the first use of a path', () => {
       await Promise.all([...both, third]);
       expect(order).to.deep.equal(['first', 'second', 'third']);
     });
-  }
 });

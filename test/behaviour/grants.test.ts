@@ -22,9 +22,6 @@ describe('a grant', () => {
     lab.proxy.clear();
   });
 
-  const queueIs = (length: number): Promise<void> =>
-    until(`${length} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
-
   /** Cuts the connection at this frame, and refuses the next one until `proxy.accept()`. */
   const disconnect = (): FrameAction => {
     void lab.proxy.refuse();
@@ -39,7 +36,7 @@ describe('a grant', () => {
     const created = gate();
     once(lab.proxy, answered('create2'), { delayUntil: created.opened });
     const acquiring = acquire();
-    await queueIs(1);
+    await lab.queueReaches(1);
     const [name = ''] = await lab.observer.children(lab.path);
     await until(
       'the session must prove itself',
@@ -61,10 +58,9 @@ describe('a grant', () => {
     await lab.observer.endSession(lab.client);
     lab.proxy.cut();
     await lab.proxy.accept();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.isValid).to.equal(true);
     expect(hold.path).not.to.contain(name);
-    await hold.release();
   });
 
   it('is not based on a list older than its znode: the client lists again after a sync', async () => {
@@ -72,12 +68,11 @@ describe('a grant', () => {
       body.writeBigInt64BE(1n, 4);
       return 'pass';
     });
-    const hold = await lab.mutex.acquire();
+    await using _hold = await lab.mutex.acquire();
     const asked = lab.proxy.frames
       .filter((frame) => frame.from === 'client' && frame.path === lab.path)
       .map(({ op }) => op);
     expect(asked).to.deep.equal(['getChildren2', 'sync', 'getChildren2']);
-    await hold.release();
   });
 
   it('is never made for a znode of another session, whatever its name: the client deletes that znode', async () => {
@@ -91,11 +86,10 @@ describe('a grant', () => {
     const theirs = `${lost?.path ?? ''}0000000000`;
     await lab.observer.create(theirs);
     await lab.proxy.accept();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.path).not.to.equal(theirs);
     await until('the znode of the other session is deleted', async () => !(await lab.observer.exists(theirs)));
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('is released if the caller aborts in the same moment', async () => {
@@ -108,7 +102,7 @@ describe('a grant', () => {
       controller.abort(reason);
     };
     expect(await rejection(lab.mutex.acquire({ signal: controller.signal }))).to.equal(reason);
-    await queueIs(0);
+    await lab.queueReaches(0);
   });
 
   describe('is not waited for by tryAcquire', () => {
@@ -116,7 +110,7 @@ describe('a grant', () => {
       expect(await trying).to.equal(undefined);
       expect(lab.client.session.isConnected).to.equal(false);
       await lab.proxy.accept();
-      await queueIs(0);
+      await lab.queueReaches(0);
     };
 
     it('when the connection is lost before the list is answered', async () => {
@@ -151,26 +145,24 @@ describe('a grant', () => {
     beforeEach(() => once(lab.proxy, answered('create2'), 'cut'));
 
     it('is searched behind its own quorum write, because the earlier heartbeat may have been refused', async () => {
-      const hold = await lab.mutex.acquire();
+      await using _hold = await lab.mutex.acquire();
       const again = lab.proxy.frames.findLast(sent('connect'))?.connection;
       const ops = lab.proxy.frames
         .filter((frame) => frame.from === 'client' && frame.connection === again)
         .map(({ op }) => op);
       expect(ops.slice(0, ops.indexOf('getChildren2'))).to.deep.equal(['connect', 'multi', 'multi']);
-      await hold.release();
     });
 
     it('is searched in a list behind that write also if the server put the write off', async () => {
       let writes = 0;
       lab.proxy.on((frame) => (sent('multi')(frame) && (writes += 1) === 2 ? { refuse: -127 } : undefined));
-      const hold = await lab.mutex.acquire();
+      await using _hold = await lab.mutex.acquire();
       const again = lab.proxy.frames.findLast(sent('connect'))?.connection;
       const ops = lab.proxy.frames
         .filter((frame) => frame.from === 'client' && frame.connection === again && frame.op !== 'sync')
         .map(({ op }) => op);
       const search = ['multi', 'getChildren2'];
       expect(ops.slice(0, ops.indexOf('exists'))).to.deep.equal(['connect', 'multi', ...search, ...search]);
-      await hold.release();
     });
 
     it('is searched again if the server failed to answer, and uses the znode that was created', async () => {
@@ -178,13 +170,12 @@ describe('a grant', () => {
         once(lab.proxy, answered('multi'), { replaceError: -118 });
         return 'pass';
       });
-      const hold = await lab.mutex.acquire();
+      await using hold = await lab.mutex.acquire();
       expect(hold.path.slice(-10)).to.equal('0000000001');
       expect(await lab.observer.children(lab.path)).to.have.length(1);
-      await hold.release();
     });
 
-    for (const op of ['getChildren2', 'exists'] as const) {
+    for (const op of ['getChildren2', 'exists'] as const)
       it(`is an error if the search is refused (${op}), and leaves no znode`, async () => {
         once(lab.proxy, sent('create2'), () => {
           once(lab.proxy, answered(op), { replaceError: -102 });
@@ -193,8 +184,7 @@ describe('a grant', () => {
         const error = await rejection(lab.mutex.acquire());
         expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
         expect(error.cause).to.have.property('code', 'NO_AUTH');
-        await queueIs(0);
+        await lab.queueReaches(0);
       });
-    }
   });
 });

@@ -46,7 +46,7 @@ describe('a hand-over within a process', () => {
     lab.proxy.clear();
     let isReleased = false;
     const releasing = hold.release().finally(() => (isReleased = true));
-    const following = await waiting;
+    await using following = await waiting;
     expect(following.path).to.equal(next);
     expect(following.isValid).to.equal(true);
     expect(hold.isValid).to.equal(false);
@@ -56,11 +56,9 @@ describe('a hand-over within a process', () => {
     expect(await releasing).to.equal('released');
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'delete')).to.have.length(0);
     expect((await mutex.participants()).map(({ path }) => path)).to.deep.equal([next]);
-    await following.release();
   });
 
   it('also works between two mutex objects with one driver', async () => {
-    const path = testPath('drivers');
     const standard = new StandardDriver();
     const driver: LockDriver = {
       lockName: 'lock-',
@@ -68,7 +66,7 @@ describe('a hand-over within a process', () => {
       sort: (names) => standard.sort(names),
       decide: (sorted, ours) => standard.decide(sorted, ours),
     };
-    const [first, second] = [1, 2].map(() => new InterProcessMutex(lab.client, path, { driver })) as [
+    const [first, second] = [1, 2].map(() => new InterProcessMutex(lab.client, lab.path, { driver })) as [
       InterProcessMutex,
       InterProcessMutex,
     ];
@@ -98,7 +96,7 @@ describe('a hand-over within a process', () => {
     expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
   });
 
-  for (const side of ['client', 'server'] as const) {
+  for (const side of ['client', 'server'] as const)
     it(`that loses its ${side === 'client' ? 'request' : 'reply'} keeps the successor’s hold, and leaves no znode`, async () => {
       const { mutex, hold, waiting } = await pair('cut');
       lab.proxy.on((frame) => (handsOver(side)(frame) ? 'cut' : undefined));
@@ -111,7 +109,6 @@ describe('a hand-over within a process', () => {
       expect(await following.release()).to.equal('released');
       expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
     });
-  }
 
   it('that the servers refuse is followed by a plain delete', async () => {
     const { mutex, hold, waiting } = await pair('refused');
@@ -127,23 +124,20 @@ describe('a hand-over within a process', () => {
     const all = 0b11111;
     await setAcl(lab.other, mutex.path, allButDelete);
     const releasing = hold.release();
-    const following = await waiting;
+    await using following = await waiting;
     await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'delete');
     await setAcl(lab.other, mutex.path, all);
     expect(await releasing).to.equal('released');
     expect((await mutex.participants()).map(({ path }) => path)).to.deep.equal([following.path]);
-    await following.release();
   });
 
   it('does not skip a waiter of another process', async () => {
-    const path = testPath('between');
-    const mutex = new InterProcessMutex(lab.client, path);
     const order: string[] = [];
-    const hold = await mutex.acquire();
-    const foreign = new InterProcessMutex(lab.other, path).acquire().then((one) => (order.push('other process'), one));
-    await queueReaches(mutex, 2);
-    const own = mutex.acquire().then((one) => (order.push('own process'), one));
-    await queueReaches(mutex, 3);
+    const hold = await lab.mutex.acquire();
+    const foreign = lab.theirs.acquire().then((one) => (order.push('other process'), one));
+    await queueReaches(lab.mutex, 2);
+    const own = lab.mutex.acquire().then((one) => (order.push('own process'), one));
+    await queueReaches(lab.mutex, 3);
     await hold.release();
     await (await foreign).release();
     await (await own).release();
@@ -151,15 +145,13 @@ describe('a hand-over within a process', () => {
   });
 
   it('skips a waiter that has given up', async () => {
-    const path = testPath('given-up');
-    const mutex = new InterProcessMutex(lab.client, path);
-    const hold = await mutex.acquire();
+    const hold = await lab.mutex.acquire();
     const aborter = new AbortController();
-    const givingUp = rejection(mutex.acquire({ signal: aborter.signal }));
-    await queueReaches(mutex, 2);
-    const successor = mutex.acquire();
-    await queueReaches(mutex, 3);
-    const second = (await mutex.participants())[1]?.path ?? '';
+    const givingUp = rejection(lab.mutex.acquire({ signal: aborter.signal }));
+    await queueReaches(lab.mutex, 2);
+    const successor = lab.mutex.acquire();
+    await queueReaches(lab.mutex, 3);
+    const second = (await lab.mutex.participants())[1]?.path ?? '';
     lab.proxy.clear();
     aborter.abort(new Error('enough'));
     const releasing = hold.release();
@@ -168,7 +160,7 @@ describe('a hand-over within a process', () => {
     expect(await releasing).to.equal('released');
     const attempts = lab.proxy.frames.filter(({ op, body }) => op === 'multi' && body.includes(second));
     expect(attempts, 'a transaction that fails, and delays the release by a round trip').to.deep.equal([]);
-    await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
+    await lab.queueReaches(0);
   });
 
   it('to a waiter that aborts between wake-up and check leaves no znode', async () => {
@@ -190,9 +182,8 @@ describe('a hand-over within a process', () => {
     const hold = await mutex.acquire();
     const tokens: bigint[] = [];
     const all = Array.from({ length: 100 }, async () => {
-      const one = await mutex.acquire();
+      await using one = await mutex.acquire();
       tokens.push(one.fencingToken);
-      await one.release();
     });
     await queueReaches(mutex, 101);
     lab.proxy.clear();

@@ -10,7 +10,6 @@ import {
 import { sessionName } from '../../src/zookeeper/wire/wire-session.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { queueReaches } from '../../lab/queue.ts';
-import { reached } from '../../lab/reached.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
 
 const sessionTimeoutMs = 6_000;
@@ -54,7 +53,7 @@ describe('client.health()', () => {
   });
 
   it('counts the acquires that wait, and no other call', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const stop = new AbortController();
     const waits = [lab.mutex, lab.mutex, new InterProcessMutex(lab.client, lab.path)].map((mutex) =>
       rejection(mutex.acquire({ signal: stop.signal })),
@@ -67,21 +66,16 @@ describe('client.health()', () => {
     stop.abort();
     await Promise.all(waits);
     expect(lab.client.health().waiting).to.equal(0);
-    await hold.release();
   });
 
   it('says how long a hold is still valid, as the hold itself does', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     expect(lab.client.health().remainingMs).to.equal(hold.remainingMs);
-    await hold.release();
   });
 
   it('of a suspended client with a hold shows the reason, and counts down to the moment of the loss', async () => {
     const hold = await lab.mutex.acquire();
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const at = lab.now();
     const { sessionId, remainingMs, lastError, ...others } = lab.client.health();
     expect(others).to.deep.equal({
@@ -116,14 +110,13 @@ describe('client.health()', () => {
   });
 
   it('of a client that waits shows a time that is left, also after the deadline of holds has passed', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const stop = new AbortController();
     const waiting = rejection(lab.mutex.acquire({ signal: stop.signal }));
     await queueReaches(lab.theirs, 2);
     expect(lab.client.health().remainingMs).to.be.above(sessionTimeoutMs / 4);
     stop.abort();
     await waiting;
-    await hold.release();
   });
 
   it('of a closed client has nothing left', async () => {
@@ -134,10 +127,7 @@ describe('client.health()', () => {
   });
 
   it('is plain data, also after a spread and as JSON', async () => {
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     await until('a dial is refused', () => lab.client.health().lastError?.code === 'ECONNREFUSED');
     const health = lab.client.health();
     expect(JSON.parse(JSON.stringify({ ...health }))).to.deep.equal(JSON.parse(JSON.stringify(health)));

@@ -41,10 +41,9 @@ describe('the holder of a lock', () => {
   it('is not reported as idle because of its data', async () => {
     const { mutex, theirs } = locks();
     const data = Buffer.from('busy\0idle');
-    const hold = await mutex.acquire({ data });
+    await using _hold = await mutex.acquire({ data });
     expect(await theirs.isLocked()).to.equal(true);
     expect((await shownTo(theirs)).data.equals(data)).to.equal(true);
-    await hold.release();
   });
 
   it('is the first participant of the queue, for any client that asks', async () => {
@@ -63,11 +62,10 @@ describe('the holder of a lock', () => {
 
   it('has its process, host and session in hold.owner, and in participants() if its data has them', async () => {
     const { mutex, theirs } = locks();
-    const hold = await mutex.acquire({ data: 'owner' });
+    await using hold = await mutex.acquire({ data: 'owner' });
     const { sessionId } = await shownTo(theirs);
     expect(hold.owner).to.deep.equal({ host: hostname(), pid: process.pid, sessionId });
     expect((await shownTo(theirs)).owner).to.deep.equal(hold.owner);
-    await hold.release();
   });
 
   it('has the data of its acquire, or the host’s address by default', async () => {
@@ -92,11 +90,10 @@ describe('the holder of a lock', () => {
     const { mutex } = locks();
     const asked: unknown[] = [];
     mutex.makeRevocable((hold) => asked.push(hold));
-    const hold = await mutex.acquire({ data: Buffer.from('__REVOKE__') });
+    await using _hold = await mutex.acquire({ data: Buffer.from('__REVOKE__') });
     expect((await shownTo(mutex)).data.toString()).to.equal('__REVOKE__');
     await lab.client.session.prove();
     expect(asked).to.deep.equal([]);
-    await hold.release();
   });
 
   it('is a writer or a reader, each reported by its own lock', async () => {
@@ -165,9 +162,8 @@ describe('the holder of a lock', () => {
     for (const target of ['/', '..', '\0', '\ud800', 'ü'.repeat(1_000)]) {
       const mutex = new InterProcessMutex(lab.client, `${lab.path}/${lockKey('file', target)}`);
       await lockContext.run(async () => {
-        const hold = await mutex.acquire();
+        await using hold = await mutex.acquire();
         expect((await shownTo(mutex)).path).to.equal(hold.path);
-        await hold.release();
       });
     }
   });
@@ -197,8 +193,7 @@ describe('the holder of a lock that is handed on between the list and the read',
       () => ({ delayUntil: first.release() }),
     );
     const holder = await new InterProcessMutex(lab.client, lab.path).holder();
-    const next = await waiting;
+    await using next = await waiting;
     expect([first.isValid, holder?.path]).to.deep.equal([false, next.path]);
-    await next.release();
   });
 });

@@ -35,19 +35,18 @@ describe("client.on('lock')", () => {
   }
 
   it('reports every lock of the client, and none of another client', async () => {
-    const { client, other, path } = lab;
-    const [events, others] = [emitted(), emitted(other)];
-    await client.withLock(`${path}/a`, () => undefined);
-    await new InterProcessMutex(client, `${path}/b`, { sticky: { idleMs: 0 } }).withLock(() => undefined);
-    await new InterProcessMutex(client, `${path}/c`, { weights: {} }).withLock(() => undefined);
-    const rw = new InterProcessReadWriteLock(client, `${path}/d`);
+    const [events, others] = [emitted(), emitted(lab.other)];
+    await lab.client.withLock(`${lab.path}/a`, () => undefined);
+    await new InterProcessMutex(lab.client, `${lab.path}/b`, { sticky: { idleMs: 0 } }).withLock(() => undefined);
+    await new InterProcessMutex(lab.client, `${lab.path}/c`, { weights: {} }).withLock(() => undefined);
+    const rw = new InterProcessReadWriteLock(lab.client, `${lab.path}/d`);
     await rw.readLock.withLock(() => undefined);
     await rw.writeLock.withLock(() => undefined);
-    await new InterProcessSemaphore(client, `${path}/e`, { maxLeases: 2 }).withLock(() => undefined);
-    await new InterProcessSemaphoreMutex(client, `${path}/f`).withLock(() => undefined);
+    await new InterProcessSemaphore(lab.client, `${lab.path}/e`, { maxLeases: 2 }).withLock(() => undefined);
+    await new InterProcessSemaphoreMutex(lab.client, `${lab.path}/f`).withLock(() => undefined);
     await new InterProcessMultiLock([
-      new InterProcessMutex(client, `${path}/g`),
-      new InterProcessMutex(client, `${path}/h`),
+      new InterProcessMutex(lab.client, `${lab.path}/g`),
+      new InterProcessMutex(lab.client, `${lab.path}/h`),
     ]).withLock(() => undefined);
     const pair = (lock: string): string[] => [`acquired ${lock}`, `released ${lock}`];
     expect(said(events)).to.deep.equal([
@@ -130,7 +129,7 @@ describe("client.on('lock')", () => {
     'semaphore-mutex': (client, path) => new InterProcessSemaphoreMutex(client, path),
   };
 
-  for (const [kind, make] of Object.entries(locks)) {
+  for (const [kind, make] of Object.entries(locks))
     it(`reports each failed acquire of a ${kind}: timed out, aborted, failed`, async () => {
       const [ours, theirs] = [make(lab.client, lab.path), make(lab.other, lab.path)];
       const hold = await theirs.acquire();
@@ -168,7 +167,6 @@ describe("client.on('lock')", () => {
       await lab.observer.create(`${lab.path}/config`);
       expectEnd('failed', await rejection(ours.acquire()));
     });
-  }
 
   it('reports nothing for invalid options', async () => {
     const events = emitted();
@@ -185,23 +183,22 @@ describe("client.on('lock')", () => {
   });
 
   it('sends no request for its listeners: a waiter directly behind its own process needs no list', async () => {
-    const { client, mutex } = lab;
     const wait = async (): Promise<void> => {
-      const hold = await mutex.acquire();
-      const waiting = [mutex.acquire(), mutex.acquire(), mutex.acquire()];
+      const hold = await lab.mutex.acquire();
+      const waiting = [lab.mutex.acquire(), lab.mutex.acquire(), lab.mutex.acquire()];
       // Asked by the waiters' own client: its server may lag behind the one of another client.
-      await queueReaches(mutex, 4);
+      await queueReaches(lab.mutex, 4);
       await hold.release();
       for (const next of waiting) await (await next).release();
     };
-    const events = emitted(client);
+    const events = emitted(lab.client);
     await wait();
     const queued = events.filter((event) => event.type === 'queued');
     expect(queued).to.have.length(3);
     // A waiter that sent no list does not know its position.
     expect(queued.map(({ position }) => position)).to.include(undefined);
     const positions: number[] = [];
-    mutex.on('queued', ({ position }) => positions.push(position));
+    lab.mutex.on('queued', ({ position }) => positions.push(position));
     await wait();
     expect(positions).to.deep.equal([1, 2, 3]);
   });

@@ -18,7 +18,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
   /** Creates znodes as other clients do, the first in the queue first. Returns their paths. */
   const queueOf = async (...names: readonly string[]): Promise<string[]> => {
     await (await lab.mutex.acquire()).release();
-    await until('the queue is empty', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
     const paths = names.map((name, index) => `${lab.path}/${name}lock-${String(index + 1).padStart(10, '0')}`);
     for (const path of paths) await lab.observer.create(path);
     return paths;
@@ -71,9 +71,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await settled();
     expect(waiter.isGranted(), 'the second znode exists').to.equal(false);
     await lab.observer.remove(second);
-    const hold = await waiter.granted;
+    await using _hold = await waiter.granted;
     expect(requests()).to.deep.equal([]);
-    await hold.release();
   });
 
   it('at index 2 is granted without a list when its predecessor gives up, and then the holder releases', async () => {
@@ -84,18 +83,16 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await settled();
     expect(waiter.isGranted(), 'the holder exists').to.equal(false);
     await lab.observer.remove(first);
-    const hold = await waiter.granted;
+    await using _hold = await waiter.granted;
     expect(requests()).to.deep.equal([]);
-    await hold.release();
   });
 
   it('at index 2 is granted without a list when both znodes before it are deleted in one transaction', async () => {
     const [first = '', second = ''] = await queueOfCurators(2);
     const waiter = await waiterBehind([first, second], { watchesItself: true });
     await lab.other.session.request(multi(remove(first), remove(second)));
-    const hold = await waiter.granted;
+    await using _hold = await waiter.granted;
     expect(requests()).to.deep.equal([]);
-    await hold.release();
   });
 
   for (const count of [3, 5])
@@ -115,9 +112,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       expect(waiter.isGranted()).to.equal(false);
       lab.proxy.clear();
       await lab.observer.remove(paths.at(-1) ?? '');
-      const hold = await waiter.granted;
+      await using _hold = await waiter.granted;
       expect(requests()).to.deep.equal([]);
-      await hold.release();
     });
 
   it('at index 3 waits for the holder when both znodes before it are deleted in one transaction', async () => {
@@ -174,9 +170,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await settled();
     expect(waiter.isGranted(), 'the holder exists').to.equal(false);
     await lab.observer.remove(first);
-    const hold = await waiter.granted;
+    await using _hold = await waiter.granted;
     expect(lists()).to.equal(0);
-    await hold.release();
   });
 
   it('at index 3 keeps the watch on the znode before, when its predecessor gives up', async () => {
@@ -219,9 +214,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       const waiter = await waiterBehind([second, third]);
       inOneChunk(third, order);
       await lab.other.session.request(multi(...(await all()).slice(0, 2).map((path) => remove(path))));
-      const hold = await waiter.granted;
+      await using _hold = await waiter.granted;
       expect(lists()).to.equal(1);
-      await hold.release();
     });
 
   it('is granted if the answer to the read of its predecessor, a list and the deletion arrive in one chunk', async () => {
@@ -274,10 +268,9 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     const waiter = await waiterBehind([first, second], { watchesItself: true });
     await lab.observer.remove(first);
     await lab.other.session.request(multi(remove(waiter.path), remove(second)));
-    const hold = await waiter.granted;
+    await using hold = await waiter.granted;
     expect(hold.path).not.to.equal(waiter.path);
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('that is second is not granted without a list if the watch on its own znode was not answered', async () => {
@@ -292,10 +285,9 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
     await lab.proxy.seen(listed);
     await lab.proxy.seen((frame) => answered('getData')(frame) && frame.path === waiter.path);
     await lab.other.session.request(multi(remove(waiter.path), remove(third)));
-    const hold = await waiter.granted;
+    await using hold = await waiter.granted;
     expect(hold.path).not.to.equal(waiter.path);
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('that cannot read the znode before its predecessor lists when its predecessor is deleted', async () => {
@@ -375,8 +367,7 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
 
     /** Cuts the connection, changes the queue, and lets the client connect again. */
     const outage = async (change: () => Promise<unknown>): Promise<void> => {
-      await lab.proxy.refuse();
-      lab.proxy.cut();
+      await lab.disconnect();
       await change();
       lab.proxy.clear();
       await lab.proxy.accept();
@@ -405,19 +396,17 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       // The server may report the deletions in any order. Here the event of its own znode would be the last.
       lab.proxy.on((frame) => (eventOf(waiter.path)(frame) ? 'drop' : undefined));
       await outage(deleting(waiter.path, first, second));
-      const hold = await waiter.granted;
+      await using hold = await waiter.granted;
       expect(hold.path).not.to.equal(waiter.path);
       expect(hold.isValid).to.equal(true);
-      await hold.release();
     });
 
     it('at index 2 is granted if both znodes before it were deleted', async () => {
       const [first = '', second = ''] = await queueOfCurators(2);
       const waiter = await waiterBehind([first, second], { watchesItself: true });
       await outage(deleting(first, second));
-      const hold = await waiter.granted;
+      await using hold = await waiter.granted;
       expect(hold.path).to.equal(waiter.path);
-      await hold.release();
     });
 
     for (const [which, gone] of Object.entries({
@@ -437,9 +426,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
         await settled();
         expect(waiter.isGranted(), 'the holder exists').to.equal(false);
         await lab.observer.remove(paths[0] ?? '');
-        const hold = await waiter.granted;
+        await using hold = await waiter.granted;
         expect(hold.path).to.equal(waiter.path);
-        await hold.release();
       });
 
     it('lists again if the answer to the list was lost', async () => {
@@ -487,9 +475,8 @@ describe('look-ahead: a waiter behind waiters of other processes', () => {
       await settled();
       expect(waiter.isGranted()).to.equal(false);
       await theirs.release();
-      const next = await waiter.granted;
+      await using _next = await waiter.granted;
       expect(requests().filter((request) => request !== `delete ${Number(hold.path.slice(-10))}`)).to.deep.equal([]);
-      await next.release();
     });
 
     it('is linked to it when the waiter between them gives up', async () => {

@@ -21,7 +21,7 @@ describe('an election of many candidates', function () {
         const election = new LeaderElection(client, lab.path, { id: String(index) });
         waiting.push(election.campaign().then((term) => terms.push(term)));
       }
-      await until(`${count} are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
+      await lab.queueReaches(count);
     }
     await until('there is a leader', () => terms.length === 1);
     // Each of them was active, and is quiet after one session timeout. Until then, let leaders resign.

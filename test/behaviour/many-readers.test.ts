@@ -19,8 +19,6 @@ describe(`${sessions * readersPerSession} readers in ${sessions} sessions`, () =
     for (const client of clients) client.on('state', (state) => states.push(state));
   };
 
-  const queued = (count: number): Promise<void> =>
-    until(`${count} are queued`, async () => (await lab.observer.children(lab.path)).length === count);
   const locks = async (count: number): Promise<InterProcessReadWriteLock[]> => {
     const others = Array.from({ length: count }, () => lab.connect({ sessionTimeoutMs: 10_000 }, lab.connectString));
     return (await Promise.all(others)).map((client) => new InterProcessReadWriteLock(client, lab.path));
@@ -51,7 +49,7 @@ describe(`${sessions * readersPerSession} readers in ${sessions} sessions`, () =
     const [writer] = await locks(1);
     const held = await writer?.writeLock.acquire();
     const reading = read();
-    await queued(1 + reading.length);
+    await lab.queueReaches(1 + reading.length);
     await provenAgain();
     const before = connects();
     await held?.release();
@@ -64,9 +62,9 @@ describe(`${sessions * readersPerSession} readers in ${sessions} sessions`, () =
     const [first, second] = await locks(2);
     const held = await first?.writeLock.acquire();
     const writing = second?.writeLock.acquire();
-    await queued(2);
+    await lab.queueReaches(2);
     const reading = read();
-    await queued(2 + reading.length);
+    await lab.queueReaches(2 + reading.length);
     await until('all sessions are quiet', () => clients.every(({ session }) => session.isStale));
     const before = connects();
     await held?.release();

@@ -7,7 +7,7 @@ import { queueReaches } from '../../lab/queue.ts';
 describe('a waiter whose predecessor gives up', () => {
   const lab = labOfEachTest('moving-up', { server: 'own', proxy: true });
 
-  for (const [where, number] of Object.entries({ another: 1, 'the same': 2 })) {
+  for (const [where, number] of Object.entries({ another: 1, 'the same': 2 }))
     it(`in ${where} session waits behind the holder, and is not granted before the release`, async () => {
       const clients = [lab.other, await lab.connect({}, lab.connectString), lab.client];
       const [holder, predecessor, waiter] = [0, number, 2].map(
@@ -46,5 +46,4 @@ describe('a waiter whose predecessor gives up', () => {
       await hold.release();
       await (await waiting).release();
     });
-  }
 });

@@ -150,14 +150,13 @@ describe('a multi-lock', () => {
   });
 
   it('rejects with the reason of a signal, and releases the locks that it holds', async () => {
-    const gate = await mutex('b', lab.other).acquire();
+    await using _gate = await mutex('b', lab.other).acquire();
     const controller = new AbortController();
     const waiting = rejection(multi('a', 'b').acquire({ signal: controller.signal }));
     await until('the multi-lock waits for the second lock', async () => (await queue('b')) === 2);
     controller.abort(new Error('enough'));
     expect((await waiting).message).to.equal('enough');
     await areFree('a');
-    await gate.release();
   });
 
   it('is lost with any of its holds: the signal aborts, and the others are still released', async () => {
@@ -176,7 +175,7 @@ describe('a multi-lock', () => {
   });
 
   it('is lost in the same step for a listener of one of its holds', async () => {
-    const hold = await multi('a', 'b').acquire();
+    await using hold = await multi('a', 'b').acquire();
     const [first] = hold.holds;
     const seen = new Promise((resolve) => {
       // Before the signal of the multi-lock listens to its holds.
@@ -185,7 +184,6 @@ describe('a multi-lock', () => {
     expect(hold.signal.aborted).to.equal(false);
     await lab.observer.remove(first?.path ?? '');
     expect(await seen).to.equal(true);
-    await hold.release();
   });
 
   const ownLock = (released: () => void): PartOfMultiLock => ({
@@ -238,7 +236,7 @@ describe('a multi-lock', () => {
     });
   }
 
-  for (const name of ['a', 'b']) {
+  for (const name of ['a', 'b'])
     it(`starts over if it loses lock ${name} while it waits for lock c`, async () => {
       const gate = await mutex('c', lab.other).acquire();
       const waiting = multi('a', 'b', 'c').acquire({ timeoutMs: 10_000 });
@@ -256,7 +254,6 @@ describe('a multi-lock', () => {
       await hold.release();
       await areFree('a', 'b', 'c');
     });
-  }
 
   it('is re-entrant inside its job, lock by lock, and free afterwards', async () => {
     const [a, b] = [mutex('a'), mutex('b')];
@@ -341,15 +338,13 @@ describe('a multi-lock', () => {
         [foreign, mutex('a')],
         [mutex('a'), foreign],
         [foreign, { ...foreign }],
-      ]) {
+      ])
         expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `"${lab.path}-a" twice`);
-      }
     });
 
-    for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]]) {
+    for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]])
       it(`with ${JSON.stringify(wrong, (_, value: unknown) => (typeof value === 'function' ? 'a function' : value))}`, () => {
         expect(() => new InterProcessMultiLock(wrong as never)).to.throw(TypeError, /Expected `(locks|path)`/);
       });
-    }
   });
 });

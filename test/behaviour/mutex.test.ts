@@ -9,34 +9,29 @@ describe('InterProcessMutex', () => {
   const lab = labOfEachTest('mutex');
 
   it('is held by one of two clients at a time, and a release passes it on', async () => {
-    const path = testPath('pass-on');
-    const mine = new InterProcessMutex(lab.client, path);
-    const theirs = new InterProcessMutex(lab.other, path);
-    const first = await mine.acquire();
+    const first = await lab.mutex.acquire();
     let isSecondGranted = false;
-    const second = theirs.acquire().then((hold) => {
+    const second = lab.theirs.acquire().then((hold) => {
       isSecondGranted = true;
       return hold;
     });
-    await until('both clients are in the queue', async () => (await mine.participants()).length === 2);
+    await until('both clients are in the queue', async () => (await lab.mutex.participants()).length === 2);
     expect(isSecondGranted).to.equal(false);
     expect(await first.release()).to.equal('released');
     const hold = await second;
     expect(hold.isValid).to.equal(true);
     expect(hold.fencingToken > first.fencingToken).to.equal(true);
     await hold.release();
-    expect(await lab.observer.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
   it('grants in the order in which the znodes were created', async () => {
-    const path = testPath('order');
-    const mutexes = [new InterProcessMutex(lab.client, path), new InterProcessMutex(lab.other, path)] as const;
+    const mutexes = [lab.mutex, lab.theirs] as const;
     const gate = await mutexes[0].acquire();
     const granted: Hold[] = [];
     const all = Array.from({ length: 20 }, async (_, index) => {
-      const hold = await (index % 2 === 0 ? mutexes[0] : mutexes[1]).acquire();
+      await using hold = await (index % 2 === 0 ? mutexes[0] : mutexes[1]).acquire();
       granted.push(hold);
-      await hold.release();
     });
     await until('all acquires are in the queue', async () => (await mutexes[0].participants()).length === 21);
     const queue = (await mutexes[0].participants()).map((participant) => participant.path);
@@ -46,75 +41,62 @@ describe('InterProcessMutex', () => {
   });
 
   it('times out with an error that names the lock and the time, and leaves no znode', async () => {
-    const path = testPath('timeout');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
-    const error = await rejection(new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 60 }));
+    await using hold = await lab.mutex.acquire();
+    const error = await rejection(lab.theirs.acquire({ timeoutMs: 60 }));
     expect(error).to.be.instanceOf(LockError);
     expect(error.code).to.equal('ERR_LOCK_TIMEOUT');
-    expect(error.message).to.contain(path).and.to.contain('60 ms');
-    await until('the znode of the waiter is gone', async () => (await lab.observer.children(path)).length === 1);
+    expect(error.message).to.contain(lab.path).and.to.contain('60 ms');
+    await lab.queueReaches(1);
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('a waiter behind another one that gives up moves up, and does not overtake the holder', async () => {
-    const path = testPath('moves-up');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
-    const mutex = new InterProcessMutex(lab.other, path);
+    const hold = await new InterProcessMutex(lab.client, lab.path).acquire();
     const controller = new AbortController();
-    const givingUp = rejection(mutex.acquire({ signal: controller.signal }));
-    await until('the second acquire is queued', async () => (await mutex.participants()).length === 2);
+    const givingUp = rejection(lab.theirs.acquire({ signal: controller.signal }));
+    await until('the second acquire is queued', async () => (await lab.theirs.participants()).length === 2);
     let isThird = false;
-    const third = new InterProcessMutex(lab.client, path).acquire().then((granted) => {
+    const third = new InterProcessMutex(lab.client, lab.path).acquire().then((granted) => {
       isThird = true;
       return granted;
     });
-    await until('the third acquire is queued', async () => (await mutex.participants()).length === 3);
+    await until('the third acquire is queued', async () => (await lab.theirs.participants()).length === 3);
     controller.abort();
     await givingUp;
-    await until(
-      'the znode of the second acquire is gone',
-      async () => (await lab.observer.children(path)).length === 2,
-    );
+    await lab.queueReaches(2);
     // The reply to this request follows the watch event of the deleted predecessor.
-    await new InterProcessMutex(lab.client, path).participants();
+    await new InterProcessMutex(lab.client, lab.path).participants();
     expect(isThird).to.equal(false);
     await hold.release();
     await (await third).release();
   });
 
   it('an aborted acquire rejects with the reason and leaves no znode', async () => {
-    const path = testPath('abort');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    await using _hold = await lab.mutex.acquire();
     const controller = new AbortController();
-    const waiting = rejection(new InterProcessMutex(lab.other, path).acquire({ signal: controller.signal }));
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    const waiting = rejection(lab.theirs.acquire({ signal: controller.signal }));
+    await lab.queueReaches(2);
     const reason = new Error('changed my mind');
     controller.abort(reason);
     expect(await waiting).to.equal(reason);
-    await until('the znode of the waiter is gone', async () => (await lab.observer.children(path)).length === 1);
-    await hold.release();
+    await lab.queueReaches(1);
   });
 
   it('an acquire with an aborted signal sends nothing', async () => {
-    const path = testPath('aborted');
     const reason = new Error('too late');
-    expect(
-      await rejection(new InterProcessMutex(lab.client, path).acquire({ signal: AbortSignal.abort(reason) })),
-    ).to.equal(reason);
-    expect(await lab.observer.exists(path)).to.equal(false);
+    expect(await rejection(lab.mutex.acquire({ signal: AbortSignal.abort(reason) }))).to.equal(reason);
+    expect(await lab.observer.exists(lab.path)).to.equal(false);
   });
 
   it('a signal that twelve clients share gets one listener', async () => {
-    const path = testPath('one-signal-for-all');
     const clients = await Promise.all(Array.from({ length: 12 }, () => LockClient.connect(lab.connectString)));
     try {
-      const hold = await new InterProcessMutex(lab.client, path).acquire();
+      const hold = await lab.mutex.acquire();
       const aborter = new AbortController();
       const waiting = clients.map((client) =>
-        rejection(new InterProcessMutex(client, path).acquire({ signal: aborter.signal })),
+        rejection(new InterProcessMutex(client, lab.path).acquire({ signal: aborter.signal })),
       );
-      await until('all clients are queued', async () => (await lab.observer.children(path)).length === 13);
+      await lab.queueReaches(13);
       expect(getEventListeners(aborter.signal, 'abort')).to.have.length(1);
       aborter.abort();
       await Promise.all(waiting);
@@ -125,19 +107,17 @@ describe('InterProcessMutex', () => {
   });
 
   it('a hundred waiters on one signal cause no warning, and all leave the queue', async () => {
-    const path = testPath('one-signal');
     const warnings: Error[] = [];
     const warned = (warning: Error): void => void warnings.push(warning);
     process.on('warning', warned);
     try {
-      const hold = await new InterProcessMutex(lab.client, path).acquire();
+      const hold = await lab.mutex.acquire();
       const controller = new AbortController();
-      const mutex = new InterProcessMutex(lab.other, path);
-      const waiting = Array.from({ length: 100 }, () => rejection(mutex.acquire({ signal: controller.signal })));
-      await until('all acquires are queued', async () => (await lab.observer.children(path)).length === 101);
+      const waiting = Array.from({ length: 100 }, () => rejection(lab.theirs.acquire({ signal: controller.signal })));
+      await lab.queueReaches(101);
       controller.abort();
       await Promise.all(waiting);
-      await until('all waiters have left', async () => (await lab.observer.children(path)).length === 1);
+      await lab.queueReaches(1);
       await hold.release();
       expect(warnings.map(String)).to.deep.equal([]);
     } finally {
@@ -147,69 +127,56 @@ describe('InterProcessMutex', () => {
 
   describe('tryAcquire', () => {
     it('acquires a free lock, and returns undefined for a held lock', async () => {
-      const path = testPath('try');
-      const mutex = new InterProcessMutex(lab.client, path);
-      const hold = await mutex.tryAcquire();
+      const hold = await lab.mutex.tryAcquire();
       expect(hold?.isValid).to.equal(true);
-      expect(await new InterProcessMutex(lab.other, path).tryAcquire()).to.equal(undefined);
+      expect(await lab.theirs.tryAcquire()).to.equal(undefined);
       await hold?.release();
     });
 
     it('writes nothing if the lock is held', async () => {
-      const path = testPath('try-writes-nothing');
-      const hold = await new InterProcessMutex(lab.client, path).acquire();
+      const hold = await new InterProcessMutex(lab.client, lab.path).acquire();
       const before = hold.fencingToken;
-      for (let tries = 0; tries < 5; tries += 1) await new InterProcessMutex(lab.other, path).tryAcquire();
+      for (let tries = 0; tries < 5; tries += 1) await new InterProcessMutex(lab.other, lab.path).tryAcquire();
       await hold.release();
-      const next = await new InterProcessMutex(lab.client, path).acquire();
+      await using next = await new InterProcessMutex(lab.client, lab.path).acquire();
       expect(next.path.slice(-10), `the sequence after ${String(before)}`).to.equal('0000000001');
-      await next.release();
     });
 
     it('waits for the given time', async () => {
-      const path = testPath('try-time');
-      const hold = await new InterProcessMutex(lab.client, path).acquire();
-      const waiting = new InterProcessMutex(lab.other, path).tryAcquire(10_000);
-      await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+      const hold = await new InterProcessMutex(lab.client, lab.path).acquire();
+      const waiting = new InterProcessMutex(lab.other, lab.path).tryAcquire(10_000);
+      await lab.queueReaches(2);
       await hold.release();
       await (await waiting)?.release();
-      const again = await new InterProcessMutex(lab.client, path).acquire();
-      expect(await new InterProcessMutex(lab.other, path).tryAcquire(30)).to.equal(undefined);
-      await again.release();
+      await using _again = await new InterProcessMutex(lab.client, lab.path).acquire();
+      expect(await new InterProcessMutex(lab.other, lab.path).tryAcquire(30)).to.equal(undefined);
     });
   });
 
   it('tries once with a timeout of 0', async () => {
-    const path = testPath('zero');
-    const hold = await new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 0 });
-    expect((await rejection(new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 0 }))).code).to.equal(
-      'ERR_LOCK_TIMEOUT',
-    );
-    await hold.release();
+    await using _hold = await lab.mutex.acquire({ timeoutMs: 0 });
+    expect((await rejection(lab.theirs.acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
   });
 
   it('waits with a timeout beyond 2^31 ms', async () => {
-    const path = testPath('long');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
-    const waiting = new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 2 ** 40 });
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    const hold = await lab.mutex.acquire();
+    const waiting = lab.theirs.acquire({ timeoutMs: 2 ** 40 });
+    await lab.queueReaches(2);
     await hold.release();
     await (await waiting).release();
   });
 
   it('names its znode as Curator does, with the address of the host as data', async () => {
-    const path = testPath('names');
     const before = Date.now();
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
-    expect(hold.path.startsWith(`${path}/`)).to.equal(true);
-    expect(hold.path.slice(path.length + 1)).to.match(/^_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-lock-\d{10}$/);
-    const [participant] = await new InterProcessMutex(lab.other, path).participants();
+    await using hold = await lab.mutex.acquire();
+    expect(hold.path.startsWith(`${lab.path}/`)).to.equal(true);
+    expect(hold.path.slice(lab.path.length + 1)).to.match(/^_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-lock-\d{10}$/);
+    const [participant] = await lab.theirs.participants();
     expect(participant?.path).to.equal(hold.path);
     expect(participant?.sequence).to.equal(0);
     expect(participant?.data.toString()).to.match(/^[\d.:a-f]+$/);
     expect(participant?.sessionId).to.match(/^0x[0-9a-f]+$/);
     expect(participant?.createdAt.getTime()).to.be.within(before, Date.now());
-    await hold.release();
   });
 
   it('has no participants on a path that was never used', async () => {
@@ -217,91 +184,82 @@ describe('InterProcessMutex', () => {
   });
 
   it('a sibling with a foreign name is an error that names it, and leaves no znode', async () => {
-    const path = testPath('foreign');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
-    await lab.observer.create(`${path}/0-somebody`);
+    const hold = await new InterProcessMutex(lab.client, lab.path).acquire();
+    await lab.observer.create(`${lab.path}/0-somebody`);
     await hold.release();
-    const error = await rejection(new InterProcessMutex(lab.client, path).acquire());
+    const error = await rejection(new InterProcessMutex(lab.client, lab.path).acquire());
     expect(error.code).to.equal('ERR_LOCK_FOREIGN_NODE');
-    expect(error.message).to.contain('0-somebody').and.to.contain(path);
-    expect((await rejection(new InterProcessMutex(lab.client, path).tryAcquire())).code).to.equal(
+    expect(error.message).to.contain('0-somebody').and.to.contain(lab.path);
+    expect((await rejection(new InterProcessMutex(lab.client, lab.path).tryAcquire())).code).to.equal(
       'ERR_LOCK_FOREIGN_NODE',
     );
-    await until('only the foreign znode is left', async () => (await lab.observer.children(path)).length === 1);
-    await lab.observer.remove(`${path}/0-somebody`);
+    await lab.queueReaches(1);
+    await lab.observer.remove(`${lab.path}/0-somebody`);
   });
 
   it("waits behind a foreign sibling that sorts before it with foreignNodes: 'wait'", async () => {
-    const path = testPath('foreign-wait');
-    const mutex = new InterProcessMutex(lab.client, path, { foreignNodes: 'wait' });
+    const mutex = new InterProcessMutex(lab.client, lab.path, { foreignNodes: 'wait' });
     await (await mutex.acquire()).release();
-    await lab.observer.create(path).catch(() => undefined);
-    await lab.observer.create(`${path}/!somebody`);
+    await lab.observer.create(lab.path).catch(() => undefined);
+    await lab.observer.create(`${lab.path}/!somebody`);
     let isGranted = false;
     const waiting = mutex.acquire().then((hold) => {
       isGranted = true;
       return hold;
     });
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    await lab.queueReaches(2);
     expect(await mutex.tryAcquire()).to.equal(undefined);
-    expect((await mutex.holder())?.path).to.equal(`${path}/!somebody`);
+    expect((await mutex.holder())?.path).to.equal(`${lab.path}/!somebody`);
     expect(isGranted).to.equal(false);
-    await lab.observer.remove(`${path}/!somebody`);
+    await lab.observer.remove(`${lab.path}/!somebody`);
     await (await waiting).release();
   });
 
   it('a parent that forbids creating is an error with the ZooKeeper error as cause, and leaves no znode', async () => {
-    const path = testPath('forbidden');
-    const parent = path.slice(0, path.lastIndexOf('/'));
+    const parent = lab.path.slice(0, lab.path.lastIndexOf('/'));
     await lab.observer.create(parent, [{ permissions: 1, scheme: 'world', id: 'anyone' }]);
-    const error = await rejection(new InterProcessMutex(lab.client, path).acquire());
+    const error = await rejection(lab.mutex.acquire());
     expect(error.code).to.equal('ERR_LOCK_REQUEST_FAILED');
-    expect(error.message).to.contain(path);
+    expect(error.message).to.contain(lab.path);
     expect(error.cause).to.be.instanceOf(ZooKeeperError);
     expect((error.cause as ZooKeeperError).code).to.equal('NO_AUTH');
     expect(await lab.observer.children(parent)).to.deep.equal([]);
   });
 
   it('an ephemeral parent is an error, not a wait', async () => {
-    const path = testPath('ephemeral-parent');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    await using hold = await lab.mutex.acquire();
     const error = await rejection(
       new InterProcessMutex(lab.client, `${hold.path}/below`).acquire({ timeoutMs: 5_000 }),
     );
     expect((error.cause as ZooKeeperError).code).to.equal('NO_CHILDREN_FOR_EPHEMERALS');
-    await hold.release();
   });
 
   it('queues up again at the end if its waiting znode is deleted by another client', async () => {
-    const path = testPath('deleted-waiter');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
-    const mutex = new InterProcessMutex(lab.other, path);
-    const waiting = mutex.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
-    const mine = (await mutex.participants())[1];
+    const hold = await lab.mutex.acquire();
+    const waiting = lab.theirs.acquire();
+    await lab.queueReaches(2);
+    const mine = (await lab.theirs.participants())[1];
     await lab.observer.remove(mine?.path ?? '');
-    await until('the waiter is queued again', async () => (await mutex.participants())[1]?.sequence === 2);
+    await until('the waiter is queued again', async () => (await lab.theirs.participants())[1]?.sequence === 2);
     await hold.release();
     expect((await waiting).path.endsWith('2')).to.equal(true);
     await (await waiting).release();
   });
 
   it('aborts the signal of a holder whose znode was deleted, and grants the next waiter', async () => {
-    const path = testPath('deleted-holder');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const hold = await lab.mutex.acquire();
     const loss = new Promise((resolve) => hold.signal.addEventListener('abort', () => resolve(hold.signal.reason)));
-    const next = new InterProcessMutex(lab.other, path).acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    const next = lab.theirs.acquire();
+    await lab.queueReaches(2);
     await lab.observer.remove(hold.path);
     const reason = (await loss) as LockError & { reason: string };
     expect(reason.code).to.equal('ERR_LOCK_LOST');
     expect(reason.reason).to.equal('node-deleted');
     expect(hold.isValid).to.equal(false);
     expect(() => hold.assertValid()).to.throw(LockError, 'another client deleted its znode');
-    const successor = await next;
+    await using successor = await next;
     expect(await hold.release()).to.equal('lost');
     expect(successor.isValid).to.equal(true);
-    await successor.release();
   });
 
   it('refuses invalid input before it sends anything, and names option, value and accepted values', async () => {
@@ -320,8 +278,7 @@ describe('InterProcessMutex', () => {
       /foreignNodes.*'reject', 'wait'.*"ignore"/,
     );
     expect(() => make('/a', { timeout: 1 })).to.throw(TypeError, '`timeout`');
-    const path = testPath('bad-input');
-    const mutex = make(path);
+    const mutex = make(lab.path);
     const acquire = (options: unknown): Promise<Error> => rejection(mutex.acquire(options as { timeoutMs: number }));
     for (const timeoutMs of [-1, NaN, Infinity]) {
       expect(await acquire({ timeoutMs }))
@@ -343,7 +300,7 @@ describe('InterProcessMutex', () => {
       .to.contain('`signal`')
       .and.to.contain('AbortSignal');
     expect(await rejection(mutex.tryAcquire(-5))).to.be.instanceOf(RangeError);
-    expect(await lab.observer.exists(path)).to.equal(false);
+    expect(await lab.observer.exists(lab.path)).to.equal(false);
   });
 
   it('tells a hold that has expired as held for at least its lease', async () => {
@@ -370,18 +327,17 @@ describe('InterProcessMutex', () => {
   });
 
   it('is closed: waiters are rejected, holds are lost, and both znodes are deleted', async () => {
-    const path = testPath('close');
     const short = await LockClient.connect(lab.connectString);
-    const mutex = new InterProcessMutex(short, path);
+    const mutex = new InterProcessMutex(short, lab.path);
     const hold = await mutex.acquire();
     const { signal } = hold;
     const waiting = rejection(mutex.acquire());
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    await lab.queueReaches(2);
     await short.close();
     expect((await waiting).code).to.equal('ERR_LOCK_CLIENT_CLOSED');
     expect((signal.reason as { reason: string }).reason).to.equal('client-closed');
     expect(await hold.release()).to.equal('lost');
-    expect(await lab.observer.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     expect(short.state).to.equal('closed');
   });
 });

@@ -45,7 +45,7 @@ describe('the last sequence numbers', () => {
 
   it('do not allow a grant without a list', async () => {
     count('2147480');
-    const other = await LockClient.connect(lab.server.connectString);
+    await using other = await LockClient.connect(lab.server.connectString);
     const hold = await new InterProcessMutex(other, lab.mutex.path).acquire();
     const waiting = lab.mutex.acquire();
     await lab.proxy.seen(
@@ -57,7 +57,6 @@ describe('the last sequence numbers', () => {
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'getChildren2')).to.have.length(
       1,
     );
-    await other.close();
   });
 
   it('are followed by an error that names the remedy, and leave no znode', async () => {

@@ -41,12 +41,10 @@ describe("a lock's parents", () => {
   });
 
   it('are removed when the lock is free, and created by the next acquire, repeatedly', async () => {
-    const path = testPath('reaped');
-    const mutex = new InterProcessMutex(lab.client, path);
     await using outside = await connectObserver(lab.server.connectString);
     for (let round = 0; round < 5; round += 1) {
-      await mutex.withLock((hold) => expect(hold.isValid).to.equal(true));
-      await until('the server has removed the empty container', async () => !(await outside.exists(path)));
+      await lab.mutex.withLock((hold) => expect(hold.isValid).to.equal(true));
+      await until('the server has removed the empty container', async () => !(await outside.exists(lab.path)));
     }
   });
 
@@ -78,11 +76,11 @@ describe("a lock's parents", () => {
       },
     };
     const client = await lab.connect({ sessionTimeoutMs: 10_000, retryPolicy });
-    const path = testPath('gone-each-time');
-    const isOfZnode = (frame: Frame): boolean => sent('create2')(frame) && frame.path?.startsWith(`${path}/`) === true;
+    const isOfZnode = (frame: Frame): boolean =>
+      sent('create2')(frame) && frame.path?.startsWith(`${lab.path}/`) === true;
     const noNode = -101;
     lab.proxy.on((frame) => (isOfZnode(frame) ? { refuse: noNode } : undefined));
-    const error = await rejection(new InterProcessMutex(client, path).acquire({ timeoutMs: 10_000 }));
+    const error = await rejection(new InterProcessMutex(client, lab.path).acquire({ timeoutMs: 10_000 }));
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(counts).to.deep.equal([0, 1, 2, 3]);
   });
@@ -96,16 +94,15 @@ describe("a lock's parents", () => {
     const closeAfter = lab.proxy
       .seen((frame) => frame.from === 'server' && frame.op === 'createContainer')
       .then(() => lab.proxy.cut());
-    const path = testPath('old-server');
-    await (await new InterProcessMutex(lab.client, `${path}/one`).acquire()).release();
+    await (await new InterProcessMutex(lab.client, `${lab.path}/one`).acquire()).release();
     await closeAfter;
-    await (await new InterProcessMutex(lab.client, `${path}/two`).acquire()).release();
+    await (await new InterProcessMutex(lab.client, `${lab.path}/two`).acquire()).release();
     const created = lab.proxy.frames.filter(
       (frame) => frame.from === 'client' && frame.op.startsWith('create') && frame.op !== 'create2',
     );
     expect(created.filter((frame) => frame.op === 'createContainer')).to.have.length(1);
     expect(created.filter((frame) => frame.op === 'create').map((frame) => frame.path))
-      .to.include(`${path}/one`)
-      .and.to.include(`${path}/two`);
+      .to.include(`${lab.path}/one`)
+      .and.to.include(`${lab.path}/two`);
   });
 });

@@ -60,14 +60,13 @@ describe("'queued'", () => {
     await lab.observer.remove(emitted[0] ?? '');
     await until('the waiter is queued again', () => emitted.length === 2);
     await hold.release();
-    const next = await waiting;
+    await using next = await waiting;
     expect(next.path).to.equal(emitted[1]);
-    await next.release();
   });
 
   it('stops with off, and is emitted once with once', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
-    const hold = await mutex.acquire();
+    await using _hold = await mutex.acquire();
     const emitted: string[] = [];
     const listener = (): void => void emitted.push('on');
     mutex.on('queued', listener).off('queued', listener);
@@ -82,7 +81,6 @@ describe("'queued'", () => {
     }
     expect(emitted).to.deep.equal(['once']);
     expect(() => mutex.on('queue' as never, listener)).to.throw(TypeError, "Expected `event` to be one of 'queued'");
-    await hold.release();
   });
 });
 

@@ -13,15 +13,13 @@ describe('between a request and its reply', () => {
   const lab = labOfEachTest('races', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
 
   it('a znode that is deleted while its session proves itself is not granted', async () => {
-    const path = testPath('deleted-before-grant');
-    const mutex = new InterProcessMutex(lab.client, path);
-    await (await mutex.acquire()).release();
+    await (await lab.mutex.acquire()).release();
     const created = gate();
     const proven = gate();
     once(lab.proxy, from('server', 'create2'), { delayUntil: created.opened });
-    const acquiring = mutex.acquire();
-    await until('the znode exists', async () => (await lab.observer.children(path)).length === 1);
-    const [name = ''] = await lab.observer.children(path);
+    const acquiring = lab.mutex.acquire();
+    await lab.queueReaches(1);
+    const [name = ''] = await lab.observer.children(lab.path);
     await until(
       'the session must prove itself before a grant',
       () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4,
@@ -31,53 +29,46 @@ describe('between a request and its reply', () => {
     );
     created.open();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getChildren2', 2);
-    await lab.observer.remove(`${path}/${name}`);
+    await lab.observer.remove(`${lab.path}/${name}`);
     proven.open();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.path).not.to.contain(name);
     expect(await lab.observer.exists(hold.path)).to.equal(true);
-    await hold.release();
   });
 
   it('a znode that is released by force while its session proves itself is not granted', async () => {
-    const path = testPath('forced-before-grant');
-    const mutex = new InterProcessMutex(lab.client, path);
-    await (await mutex.acquire()).release();
+    await (await lab.mutex.acquire()).release();
     const created = gate();
     once(lab.proxy, from('server', 'create2'), { delayUntil: created.opened });
-    const acquiring = mutex.acquire();
-    await until('the znode exists', async () => (await lab.observer.children(path)).length === 1);
-    const [name = ''] = await lab.observer.children(path);
-    await lab.observer.write(`${path}/${name}`, '__FORCE__');
+    const acquiring = lab.mutex.acquire();
+    await lab.queueReaches(1);
+    const [name = ''] = await lab.observer.children(lab.path);
+    await lab.observer.write(`${lab.path}/${name}`, '__FORCE__');
     await until(
       'the session must prove itself before a grant',
       () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4,
     );
     created.open();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.path).not.to.contain(name);
     await until(
       'the znode that was released by force is deleted',
-      async () => !(await lab.observer.exists(`${path}/${name}`)),
+      async () => !(await lab.observer.exists(`${lab.path}/${name}`)),
     );
-    await hold.release();
   });
 
   it('a znode that is deleted during the search by its uuid is created again', async () => {
-    const path = testPath('deleted-while-searched');
-    const mutex = new InterProcessMutex(lab.client, path);
-    await (await mutex.acquire()).release();
+    await (await lab.mutex.acquire()).release();
     once(lab.proxy, from('server', 'create2'), 'cut');
     const searched = gate();
     once(lab.proxy, from('client', 'exists'), { delayUntil: searched.opened });
-    const acquiring = mutex.acquire();
+    const acquiring = lab.mutex.acquire();
     await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'exists');
-    const [name = ''] = await lab.observer.children(path);
-    await lab.observer.remove(`${path}/${name}`);
+    const [name = ''] = await lab.observer.children(lab.path);
+    await lab.observer.remove(`${lab.path}/${name}`);
     searched.open();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(await lab.observer.exists(hold.path)).to.equal(true);
-    await hold.release();
   });
 
   it('a parent that is deleted between the creation of two parents is created again', async () => {
@@ -99,47 +90,42 @@ describe('between a request and its reply', () => {
   });
 
   it('a reply that says that the session has expired ends the connection, and proves nothing', async () => {
-    const hold = await new InterProcessMutex(lab.client, testPath('expired-answers')).acquire();
+    await using hold = await new InterProcessMutex(lab.client, testPath('expired-answers')).acquire();
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op !== 'connect' ? { replaceError: -112 } : undefined));
     await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'connect', 2);
     expect(hold.signal.aborted, 'the client asks the next server before the deadline').to.equal(false);
     const reason = (await aborted(hold.signal)) as { reason: string };
     expect(reason.reason).to.equal('session-deadline');
     expect(hold.isValid).to.equal(false);
-    await hold.release();
   });
 
   it('one heartbeat that is answered with an error does not stop the heartbeats', async () => {
-    const { client } = lab;
-    const hold = await new InterProcessMutex(client, testPath('heartbeat-error')).acquire();
+    await using hold = await new InterProcessMutex(lab.client, testPath('heartbeat-error')).acquire();
     once(lab.proxy, from('server', 'multi'), { replaceError: -125 });
     lab.proxy.clear();
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'multi', 3);
     expect(hold.isValid).to.equal(true);
-    expect(client.state).to.equal('connected');
-    await hold.release();
+    expect(lab.client.state).to.equal('connected');
   });
 
   it('a release that the server refuses settles at the deadline', async () => {
-    const path = testPath('no-delete');
-    const parent = path.slice(0, path.lastIndexOf('/'));
+    const parent = lab.path.slice(0, lab.path.lastIndexOf('/'));
     await lab.observer.create(parent);
     // Read, write, create and admin, but not delete.
-    await lab.observer.create(path, [{ permissions: 23, scheme: 'world', id: 'anyone' }]);
+    await lab.observer.create(lab.path, [{ permissions: 23, scheme: 'world', id: 'anyone' }]);
     const warnings: string[] = [];
     const own = await LockClient.connect(lab.proxy.connectString, {
       sessionTimeoutMs,
       logger: { warn: (_details, message) => void warnings.push(message) },
     });
-    expect(await new InterProcessMutex(own, path).withLock(() => 'done')).to.equal('done');
-    expect(warnings.join('\n')).to.contain(path).and.to.contain('could not be deleted');
+    expect(await new InterProcessMutex(own, lab.path).withLock(() => 'done')).to.equal('done');
+    expect(warnings.join('\n')).to.contain(lab.path).and.to.contain('could not be deleted');
     await own.close();
-    expect(await lab.observer.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
   it('a close whose request is lost is sent again', async () => {
-    const path = testPath('close-lost');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const hold = await lab.mutex.acquire();
     // Waits for the reply to the watch: if it came later, in place of the reply to the close, it would end the
     // connection.
     await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData' && frame.path === hold.path);
@@ -148,7 +134,7 @@ describe('between a request and its reply', () => {
     expect(lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.op === 'closeSession')).to.have.length(
       2,
     );
-    expect(await lab.observer.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
   it('refused credentials reject the first connection, and open no second session', async () => {
@@ -162,7 +148,7 @@ describe('between a request and its reply', () => {
   });
 
   it('every listener gets the states in the same order, even if one state causes the next', async () => {
-    const hold = await new InterProcessMutex(lab.client, testPath('state-order')).acquire();
+    await using hold = await new InterProcessMutex(lab.client, testPath('state-order')).acquire();
     const received: [ConnectionState[], ConnectionState[]] = [[], []];
     lab.client.on('state', (state) => {
       received[0].push(state);
@@ -178,19 +164,17 @@ describe('between a request and its reply', () => {
     await again;
     expect(received[0].slice(0, 2)).to.deep.equal(['suspended', 'lost']);
     expect(received[1]).to.deep.equal(received[0]);
-    await hold.release();
   });
 
   it("tryAcquire with foreignNodes: 'wait' gets a lock that acquire would get at once", async () => {
-    const path = testPath('foreign-after');
-    const mutex = new InterProcessMutex(lab.client, path, { foreignNodes: 'wait' });
+    const mutex = new InterProcessMutex(lab.client, lab.path, { foreignNodes: 'wait' });
     const first = await mutex.acquire();
-    await lab.observer.create(`${path}/zzz`);
+    await lab.observer.create(`${lab.path}/zzz`);
     await first.release();
     const hold = await mutex.tryAcquire();
     expect(hold?.isValid).to.equal(true);
     expect(await mutex.tryAcquire()).to.equal(undefined);
     await hold?.release();
-    await lab.observer.remove(`${path}/zzz`);
+    await lab.observer.remove(`${lab.path}/zzz`);
   });
 });

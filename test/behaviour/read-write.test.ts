@@ -47,7 +47,7 @@ describe('readers and writers', () => {
       await rw.writeLock.withLock(async (writing) => {
         await lab.proxy.seen(({ from, op }) => from === 'server' && op === 'getData');
         lab.proxy.clear();
-        const reading = await rw.readLock.acquire();
+        await using reading = await rw.readLock.acquire();
         expect(
           lab.proxy.frames
             .filter((frame) => frame.from === 'client' && frame.body.includes(rw.path) && !isHeartbeat(frame))
@@ -60,11 +60,9 @@ describe('readers and writers', () => {
           lab.client.session.id,
           lab.client.session.id,
         ]);
-        await reading.release();
       });
-      const alone = await rw.readLock.acquire();
+      await using alone = await rw.readLock.acquire();
       expect(alone.fencingToken > 0n).to.equal(true);
-      await alone.release();
     });
 
     it('by tryAcquire is granted, and is no downgrade in another context', async () => {
@@ -97,7 +95,7 @@ describe('readers and writers', () => {
       ['server', 'cut'],
       ['server', 'cut-inside'],
       ['client', 'cut'],
-    ] as const) {
+    ] as const)
       it(`whose create loses its ${side === 'server' ? 'reply' : 'request'} (${action}) is searched by uuid, behind a quorum write`, async () => {
         const { rw, theirs } = pair('lost-reply');
         watchCreations();
@@ -127,7 +125,6 @@ describe('readers and writers', () => {
         await reading.release();
         await nothingIsLeft(rw.path);
       });
-    }
 
     it('whose create is lost while the writer releases queues up again at the end', async () => {
       const { rw, theirs } = pair('let-go');
@@ -168,13 +165,12 @@ describe('readers and writers', () => {
           await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'getData');
           lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
           await lab.observer.remove(writing.path);
-          const next = await theirs.writeLock.acquire({ timeoutMs: 5_000 });
+          await using _next = await theirs.writeLock.acquire({ timeoutMs: 5_000 });
           expect(writing.isValid).to.equal(true);
           const refused = await rejection(rw.readLock.acquire());
           expect(refused).to.be.instanceOf(LockLostError).with.property('reason', 'node-deleted');
           expect(writing.signal.aborted).to.equal(true);
           expect(creations.size, 'one request for the downgrade').to.equal(1);
-          await next.release();
         }),
       );
       expect(error).to.be.instanceOf(LockLostError);
@@ -202,7 +198,7 @@ describe('readers and writers', () => {
       withLock: (rw) => rw.writeLock.withLock(() => undefined),
       'acquire in another context': (rw) => lockContext.run(() => rw.writeLock.acquire()),
     };
-    for (const [how, upgrade] of Object.entries(upgrades)) {
+    for (const [how, upgrade] of Object.entries(upgrades))
       it(`by ${how} is a deadlock, reported at once and without a request`, async () => {
         const { rw } = pair('upgrade');
         await rw.readLock.withLock(async () => {
@@ -212,7 +208,6 @@ describe('readers and writers', () => {
           expect(await lab.observer.children(rw.path)).to.have.length(1);
         });
       });
-    }
 
     it('while a read acquire runs in the same context is a deadlock once the read is granted', async () => {
       const { rw } = pair('upgrade-parallel');
@@ -343,12 +338,11 @@ describe('readers and writers', () => {
 
   for (const foreign of ['!somebody', `${'0'.repeat(32)}__lock__0000000000`])
     it(`behind ${foreign} are locked, and show it`, async () => {
-      const path = testPath('behind-foreign');
-      const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, path, { foreignNodes: 'wait' });
-      await readLock.withLock(() => lab.observer.create(`${path}/${foreign}`));
+      const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path, { foreignNodes: 'wait' });
+      await readLock.withLock(() => lab.observer.create(`${lab.path}/${foreign}`));
       for (const lock of [readLock, writeLock]) {
         expect((await lock.participants()).map((participant) => participant.path)).to.deep.equal([
-          `${path}/${foreign}`,
+          `${lab.path}/${foreign}`,
         ]);
       }
       expect(await writeLock.tryAcquire()).to.equal(undefined);

@@ -69,11 +69,10 @@ describe('a refusal', () => {
       acl: (of) => [anyone(of.includes('/_c_') ? permission.write : permission.all)],
     });
     const mutex = new InterProcessMutex(client, path);
-    const hold = await mutex.acquire();
+    await using _hold = await mutex.acquire();
     const error = await rejection(mutex.participants());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain(`The participants of ${path} cannot be read`);
     expect(error.cause).to.have.property('code', 'NO_AUTH');
-    await hold.release();
   });
 });

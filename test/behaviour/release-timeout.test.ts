@@ -63,7 +63,7 @@ describe('releaseTimeoutMs', () => {
   const noZnodes = (): Promise<void> =>
     until('the znodes are gone', () => lab.client.session.znodes === 0 && lab.client.health().held === 0);
 
-  for (const [name, create] of Object.entries(locks)) {
+  for (const [name, create] of Object.entries(locks))
     it(`lets withLock of ${name} answer in time, with the result of the job, and the release goes on`, async () => {
       const lock = create(lab.client, lab.path);
       const znodes: number[] = [];
@@ -84,7 +84,6 @@ describe('releaseTimeoutMs', () => {
       lab.proxy.speak();
       await noZnodes();
     });
-  }
 
   it('is no limit if it is left out: a release waits for the servers, and until the session’s deadline', async () => {
     const [first, second] = [

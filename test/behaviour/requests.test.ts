@@ -37,7 +37,7 @@ describe('the requests of a client', () => {
 
   it('for an uncontended acquire take one round trip: create2 and the list in one flush', async () => {
     const mutex = await ready('uncontended');
-    const hold = await mutex.acquire();
+    await using _hold = await mutex.acquire();
     await answered('getData');
     expect(frames(() => true)).to.deep.equal([
       'create2',
@@ -47,7 +47,6 @@ describe('the requests of a client', () => {
       'getData',
       'getData answered',
     ]);
-    await hold.release();
   });
 
   it('for a release are one delete', async () => {
@@ -70,9 +69,9 @@ describe('the requests of a client', () => {
   });
 
   it('for three missing parents take three round trips, the first container alone', async () => {
-    const fresh = await LockClient.connect(lab.proxy.connectString);
+    await using fresh = await LockClient.connect(lab.proxy.connectString);
     lab.proxy.clear();
-    const hold = await new InterProcessMutex(fresh, `${testPath('a')}/b`).acquire();
+    await using _hold = await new InterProcessMutex(fresh, `${testPath('a')}/b`).acquire();
     await answered('getData');
     expect(requests().slice(0, 7)).to.deep.equal([
       ...['create2', 'getChildren2'],
@@ -86,8 +85,6 @@ describe('the requests of a client', () => {
     expect(last, 'the list is sent before the reply to the last container').to.be.lessThan(
       lab.proxy.frames.findLastIndex(isContainer),
     );
-    await hold.release();
-    await fresh.close();
   });
 
   it('of a waiter take two round trips until it waits, and at index 1 only its delete afterwards', async () => {
@@ -127,9 +124,8 @@ describe('the requests of a client', () => {
     const order: number[] = [];
     await Promise.all(
       Array.from({ length: 100 }, async () => {
-        const hold = await mutex.acquire();
+        await using hold = await mutex.acquire();
         order.push(Number(hold.path.slice(-10)));
-        await hold.release();
       }),
     );
     expect(order).to.deep.equal(Array.from({ length: 100 }, (_, index) => index + 1));
@@ -160,7 +156,7 @@ describe('the requests of a client', () => {
 
   it('of a waiter that gives up remove its watch and delete its znode', async () => {
     const mutex = await ready('gives-up');
-    const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
+    await using _gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     const controller = new AbortController();
     const waiting = rejection(mutex.acquire({ signal: controller.signal }));
     await answered('getData', 2);
@@ -169,18 +165,16 @@ describe('the requests of a client', () => {
     await waiting;
     await answered('delete');
     expect(requests().sort()).to.deep.equal(['delete', 'removeWatches']);
-    await gate.release();
   });
 
   it('of a tryAcquire of a held lock take one round trip and no write', async () => {
     const mutex = await ready('try');
-    const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
+    await using _gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
     expect(await mutex.tryAcquire()).to.equal(undefined);
     const sent = lab.proxy.frames
       .filter((frame) => frame.path === mutex.path)
       .map((frame) => `${frame.from} ${frame.op}`);
     expect(sent).to.deep.equal(['client sync', 'client getChildren2', 'server sync', 'server getChildren2']);
-    await gate.release();
   });
 
   it('of a re-entry are none', async () => {

@@ -67,12 +67,11 @@ describe('revocation', () => {
       const { mutex } = lock('next-holds');
       const { holds, reach } = requests(mutex);
       await (await mutex.acquire()).release();
-      const hold = await mutex.acquire();
+      await using hold = await mutex.acquire();
       expect(await lab.observer.read(hold.path)).to.equal('');
       await revoke(lab.other, hold.path);
       await reach(1);
       expect(holds).to.deep.equal([hold]);
-      await hold.release();
     });
 
     it('calls the listener for an earlier request to a waiter, after its caller has the hold', async () => {
@@ -88,27 +87,25 @@ describe('revocation', () => {
       await lab.proxy.seen(answered('getData', waiter?.path ?? ''), 2);
       expect(events).to.deep.equal([]);
       await first.release();
-      const hold = await waiting;
+      await using hold = await waiting;
       await until('the listener was called', () => events.length === 4);
       expect(events).to.deep.equal(['has', hold, 'asked for', hold]);
-      await hold.release();
     });
 
     it('calls the listener for a request that came before the listener was set', async () => {
       const { mutex } = lock('too-late');
-      const hold = await mutex.acquire();
+      await using hold = await mutex.acquire();
       await revoke(lab.other, hold.path);
       await hasRead(hold.path, '__REVOKE__');
       const { holds, reach } = requests(mutex);
       await reach(1);
       expect(holds).to.deep.equal([hold]);
-      await hold.release();
     });
 
     it('calls the listener for a request whose watch event was lost with a connection', async () => {
       const { mutex } = lock('lost-news');
       const { reach } = requests(mutex);
-      const hold = await mutex.acquire();
+      await using hold = await mutex.acquire();
       // The request comes before the client's first read of its znode. The reply to that read is lost after the client
       // has received something later, so no watch of the next connection reports the request.
       await lab.observer.write(hold.path, '__REVOKE__');
@@ -124,7 +121,6 @@ describe('revocation', () => {
       });
       await read;
       await reach(1);
-      await hold.release();
     });
 
     it('calls the listener of a re-entered lock once, with the outermost open hold', async () => {
@@ -132,14 +128,13 @@ describe('revocation', () => {
       const { holds, reach } = requests(mutex);
       await lockContext.run(async () => {
         const outer = await mutex.acquire();
-        const inner = await mutex.acquire();
+        await using inner = await mutex.acquire();
         await revoke(lab.other, outer.path);
         await reach(1);
         await outer.release();
         await revoke(lab.other, inner.path);
         await reach(2);
         expect(holds).to.deep.equal([outer, inner]);
-        await inner.release();
       });
     });
 
@@ -149,9 +144,8 @@ describe('revocation', () => {
       mutex.makeRevocable((hold) => seen.push(mutex.isOwnedByCurrentContext, hold.isValid));
       const first = await theirs.acquire();
       const holder = lockContext.run(async () => {
-        const hold = await mutex.acquire();
+        await using _hold = await mutex.acquire();
         await until('the listener was called', () => seen.length > 0);
-        await hold.release();
       });
       await queueReaches(theirs, 2);
       const [, waiter] = await theirs.participants();
@@ -201,7 +195,7 @@ describe('revocation', () => {
     revoke: (path) => revoke(lab.client, path),
     forceRelease: (path) => forceRelease(lab.client, path, { timeoutMs: 1_000 }),
   };
-  for (const [name, call] of Object.entries(calls)) {
+  for (const [name, call] of Object.entries(calls))
     describe(name, () => {
       it('of a missing znode names it', async () => {
         const path = `${testPath('missing')}/_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lock-0000000004`;
@@ -212,14 +206,13 @@ describe('revocation', () => {
       });
 
       it('of a znode that is no participant does not change it', async () => {
-        const path = testPath('config');
-        await lab.observer.create(path.slice(0, path.lastIndexOf('/')));
-        await lab.observer.create(path);
-        await lab.observer.write(path, 'precious');
-        const error = await rejection(call(path));
+        await lab.observer.create(lab.path.slice(0, lab.path.lastIndexOf('/')));
+        await lab.observer.create(lab.path);
+        await lab.observer.write(lab.path, 'precious');
+        const error = await rejection(call(lab.path));
         expect(error).to.have.property('code', 'ERR_LOCK_INVALID_PATH');
-        expect(error.message).to.contain(path);
-        expect(await lab.observer.read(path)).to.equal('precious');
+        expect(error.message).to.contain(lab.path);
+        expect(await lab.observer.read(lab.path)).to.equal('precious');
       });
 
       it('with an invalid path, without a client or with a closed client sends nothing', async () => {
@@ -245,7 +238,6 @@ describe('revocation', () => {
         await hold.release();
       });
     });
-  }
 
   describe('forceRelease', () => {
     it('tells a holder that runs before the next one is granted, which waits for the release', async () => {
@@ -312,11 +304,10 @@ describe('revocation', () => {
 
     it('with a timeout of 0 deletes at once', async () => {
       const { theirs } = lock('at-once');
-      const hold = await theirs.acquire();
+      await using hold = await theirs.acquire();
       expect(await forceRelease(lab.client, hold.path, { timeoutMs: 0 })).to.equal('deleted');
       expect(await lab.observer.exists(hold.path)).to.equal(false);
       await aborted(hold.signal);
-      await hold.release();
     });
 
     it('of several handles of one owner ends all of them, and the last one deletes the znode', async () => {
@@ -343,9 +334,8 @@ describe('revocation', () => {
       expect(await forceRelease(lab.other, waiter?.path ?? '')).to.equal('released');
       await queueReaches(theirs, 2);
       await first.release();
-      const hold = await waiting;
+      await using hold = await waiting;
       expect(hold.path).to.not.equal(waiter?.path);
-      await hold.release();
     });
 
     it('writes its mark again if another mark has replaced it', async () => {
@@ -383,13 +373,12 @@ describe('revocation', () => {
 
     it('that no server answers ends in time, and has marked nothing', async () => {
       const { theirs } = lock('no-answer');
-      const hold = await theirs.acquire();
+      await using hold = await theirs.acquire();
       lab.proxy.silence();
       const error = await rejection(forceRelease(lab.client, hold.path, { timeoutMs: 50 }));
       expect(error).to.have.property('code', 'ERR_LOCK_TIMEOUT');
       expect(error.message).to.contain(hold.path).and.to.contain('not released within 50 ms');
       expect(hold.isValid).to.equal(true);
-      await hold.release();
     });
 
     it('ignores a mark in the data that the znode was created with', async () => {
@@ -416,14 +405,13 @@ describe('revocation', () => {
 
   it('overwrites the data of the znode, for every client', async () => {
     const { mutex, theirs } = lock('overwritten');
-    const hold = await mutex.acquire({ data: 'owner' });
+    await using hold = await mutex.acquire({ data: 'owner' });
     expect((await theirs.holder())?.owner?.pid).to.equal(process.pid);
     await revoke(lab.other, hold.path);
     for (const asker of [mutex, theirs]) {
       const holder = await asker.holder();
       expect([holder?.data.toString(), holder?.owner]).to.deep.equal(['__REVOKE__', undefined]);
     }
-    await hold.release();
   });
 
   it('requests revocation of a znode that may be written and not read', async () => {
@@ -492,10 +480,9 @@ describe('revocation', () => {
       expect(await hold.release()).to.equal('lost');
       expect(await forcing).to.equal('released');
       await (await next).release();
-      const last = await waiting;
+      await using last = await waiting;
       expect(events).to.deep.equal(['aborted', 'granted', 'waiter']);
       expect(last.path).to.not.equal(path);
-      await last.release();
     });
   });
 });

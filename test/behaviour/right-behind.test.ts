@@ -58,9 +58,8 @@ describe('a znode behind one of its process', () => {
     const hold = await ours.acquire();
     const order: bigint[] = [];
     const waiters = Array.from({ length: 20 }, async () => {
-      const next = await ours.acquire();
+      await using next = await ours.acquire();
       order.push(next.fencingToken);
-      await next.release();
     });
     await queueReaches(theirs, 21);
     await hold.release();
@@ -77,9 +76,8 @@ describe('a znode behind one of its process', () => {
   it('needs a list if another client was between and has left again', async () => {
     const { ours, theirs } = await mutexes('gone-again');
     await cycles(theirs, 1);
-    const hold = await ours.acquire();
+    await using _hold = await ours.acquire();
     expect(requests().filter((op) => op === 'getChildren2')).to.have.length(1);
-    await hold.release();
   });
 
   it('needs a list behind a znode that gave up waiting', async () => {
@@ -157,8 +155,7 @@ describe('a znode behind one of its process', () => {
     const delayUntil = new Promise<void>((resolve) => (arrive = resolve));
     lab.proxy.on((frame) => (frame.op === 'watch' && frame.path === waitingPath ? { delayUntil } : undefined));
     const loss = aborted(hold.signal);
-    await lab.proxy.refuse();
-    lab.proxy.cut();
+    await lab.disconnect();
     for (const path of [waitingPath, hold.path]) await lab.other.session.request(remove(path));
     await lab.proxy.accept();
     await loss;
@@ -170,20 +167,19 @@ describe('a znode behind one of its process', () => {
 
   it('needs a list, because a backup that was restored gives the same numbers again', async () => {
     const { ours } = await mutexes('restored');
-    const { server } = lab;
     const { id } = lab.client.session;
-    await server.kill();
-    const restore = server.backUp();
-    await server.start();
+    await lab.server.kill();
+    const restore = lab.server.backUp();
+    await lab.server.start();
     await until('our client is connected again', () => lab.client.session.isConnected);
     await cycles(ours, 9);
     const last = await ours.acquire();
     await last.release();
-    await server.kill();
+    await lab.server.kill();
     restore();
-    await server.start();
+    await lab.server.start();
     // A new client, because the servers refuse all others until their data have caught up.
-    await using later = await LockClient.connect(server.connectString);
+    await using later = await LockClient.connect(lab.server.connectString);
     const theirs = new InterProcessMutex(later, ours.path);
     let holder = await theirs.acquire();
     while (sequenceOf(holder.path) < sequenceOf(last.path)) {

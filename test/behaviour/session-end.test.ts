@@ -56,7 +56,7 @@ describe('at the end of a session', () => {
     });
 
     it(`withLock rejects with the loss after a listener released: ${cause}`, async () => {
-      const first = await new InterProcessMutex(lab.client, testPath('first')).acquire();
+      await using first = await new InterProcessMutex(lab.client, testPath('first')).acquire();
       const second = new InterProcessMutex(lab.client, testPath('second'));
       let error: Promise<Error> | undefined;
       await new Promise<void>((started) => {
@@ -70,7 +70,6 @@ describe('at the end of a session', () => {
       });
       await Promise.all([end(), aborted(first.signal)]);
       expect(await error).to.be.instanceOf(LockLostError);
-      await first.release();
     });
 
     it(`a multi-lock hold is lost as soon as one of its holds is told: ${cause}`, async () => {

@@ -20,15 +20,12 @@ describe('the loss of a session', () => {
   const lab = labOfEachTest('session-loss', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
 
   it('reported by the server aborts the holder’s signal, and the client continues in a new session', async () => {
-    const path = testPath('expired');
-    const { client } = lab;
-    const mutex = new InterProcessMutex(client, path);
-    const hold = await mutex.acquire();
+    const hold = await lab.mutex.acquire();
     const loss = aborted(hold.signal);
     const states: ConnectionState[] = [];
-    client.on('state', (state) => void states.push(state));
-    const again = reached(client, 'reconnected');
-    await lab.endSession(client);
+    lab.client.on('state', (state) => void states.push(state));
+    const again = reached(lab.client, 'reconnected');
+    await lab.endSession(lab.client);
     const reason = (await loss) as LockLostError;
     expect(reason).to.be.instanceOf(LockLostError);
     expect(reason.reason).to.equal('session-expired');
@@ -39,52 +36,45 @@ describe('the loss of a session', () => {
     expect(hold.isValid).to.equal(false);
     await again;
     expect(states).to.deep.equal(['suspended', 'lost', 'reconnected']);
-    const next = await mutex.acquire();
+    await using next = await lab.mutex.acquire();
     expect(next.isValid).to.equal(true);
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
     expect(await hold.release()).to.equal('lost');
     expect(next.isValid).to.equal(true);
-    await next.release();
   });
 
   it('reported by the server makes a waiter start over in the new session, where it is granted', async () => {
-    const path = testPath('expired-waiter');
-    const other = await LockClient.connect(lab.server.connectString);
-    const gate = await new InterProcessMutex(other, path).acquire();
-    const { client } = lab;
-    const mutex = new InterProcessMutex(client, path);
-    const waiting = mutex.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
-    const before = client.session.id;
-    await lab.endSession(client);
+    await using other = await LockClient.connect(lab.server.connectString);
+    const gate = await new InterProcessMutex(other, lab.path).acquire();
+    const waiting = lab.mutex.acquire();
+    await lab.queueReaches(2);
+    const before = lab.client.session.id;
+    await lab.endSession(lab.client);
     await until(
       'the waiter is queued again, in another session',
-      async () => (await lab.observer.children(path)).length === 2 && client.session.id !== before,
+      async () => (await lab.observer.children(lab.path)).length === 2 && lab.client.session.id !== before,
     );
     await gate.release();
-    const hold = await waiting;
-    const [participant] = await mutex.participants();
+    await using hold = await waiting;
+    const [participant] = await lab.mutex.participants();
     expect(participant?.path).to.equal(hold.path);
-    expect(participant?.sessionId).to.equal(`0x${client.session.id.toString(16)}`);
-    await hold.release();
-    await other.close();
+    expect(participant?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
   });
 
   it('after silence aborts the holder’s signal before another client can be granted the lock', async () => {
-    const path = testPath('silence');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const hold = await lab.mutex.acquire();
     const { session, host } = lab.client;
     let toldAt = Infinity;
     const loss = aborted(hold.signal).then((reason) => {
       toldAt = host.clock.now();
       return reason as LockLostError;
     });
-    const other = await LockClient.connect(lab.server.connectString);
-    const waiting = new InterProcessMutex(other, path).acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    await using other = await LockClient.connect(lab.server.connectString);
+    const waiting = new InterProcessMutex(other, lab.path).acquire();
+    await lab.queueReaches(2);
     lab.proxy.silence();
     const { deadline } = session;
-    const next = await waiting;
+    await using next = await waiting;
     expect(toldAt)
       .to.be.within(deadline, deadline + 1)
       .and.below(host.clock.now());
@@ -94,13 +84,10 @@ describe('the loss of a session', () => {
     await reached(lab.client, 'reconnected');
     expect(await hold.release()).to.equal('lost');
     expect(next.isValid).to.equal(true);
-    await next.release();
-    await other.close();
   });
 
   it('after silence keeps the znode of the lost hold while its job runs, and deletes it afterwards', async () => {
-    const path = testPath('ghost');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const hold = await lab.mutex.acquire();
     // The requests arrive, so the session lives on the server. No reply returns, so the client loses the session.
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
     const lost = reached(lab.client, 'lost');
@@ -109,7 +96,7 @@ describe('the loss of a session', () => {
     await lost;
     hear();
     await again;
-    expect(await lab.observer.children(path)).to.have.length(1);
+    expect(await lab.observer.children(lab.path)).to.have.length(1);
     const old = hold.path;
     expect(await hold.release()).to.equal('lost');
     const releasedAt = lab.now();
@@ -121,10 +108,10 @@ describe('the loss of a session', () => {
     const path = testPath('silence-waiter');
     const hold = await new InterProcessMutex(lab.client, testPath('silence-holder')).acquire();
     const waiting = new InterProcessMutex(lab.client, path);
-    const other = await LockClient.connect(lab.server.connectString);
+    await using other = await LockClient.connect(lab.server.connectString);
     const gate = await new InterProcessMutex(other, path).acquire();
     const next = waiting.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+    await lab.queueReaches(2, path);
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
     const again = reached(lab.client, 'reconnected');
     await aborted(hold.signal);
@@ -137,17 +124,15 @@ describe('the loss of a session', () => {
     expect(holder?.sessionId).to.equal(`0x${lab.client.session.id.toString(16)}`);
     await hold.release();
     await granted.release();
-    await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
-    await other.close();
+    await lab.queueReaches(0, path);
   });
 
   it('is visible to isValid at the first read after a blocked event loop, before any timer ran', async () => {
-    const hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
+    await using hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
     lab.stall(sessionTimeoutMs + 100);
     expect(hold.isValid).to.equal(false);
     expect(() => hold.assertValid()).to.throw(LockLostError);
     expect(hold.signal.aborted).to.equal(true);
-    await hold.release();
   });
 
   describe('in a listener that blocks the event loop', () => {
@@ -190,9 +175,8 @@ describe('the loss of a session', () => {
       const waiting = mutex.acquire({ timeoutMs: 10 * sessionTimeoutMs });
       await aborted(hold.signal);
       expect(await hold.release()).to.equal('lost');
-      const next = await waiting;
+      await using next = await waiting;
       expect(next.isValid).to.equal(true);
-      await next.release();
     });
   });
 
@@ -200,8 +184,7 @@ describe('the loss of a session', () => {
     const own = await startServer();
     const direct = await LockClient.connect(own.connectString, { sessionTimeoutMs: 30_000 });
     try {
-      const path = testPath('restart');
-      const mutex = new InterProcessMutex(direct, path);
+      const mutex = new InterProcessMutex(direct, lab.path);
       const hold = await mutex.acquire();
       const waiting = mutex.acquire();
       await until('the waiter is queued', async () => (await mutex.participants()).length === 2);
@@ -223,10 +206,7 @@ describe('the loss of a session', () => {
 
   it('has not happened yet: an acquire waits for the connection, and times out without one', async () => {
     const mutex = new InterProcessMutex(lab.client, testPath('suspended'));
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     expect((await rejection(mutex.acquire({ timeoutMs: 50 }))).code).to.equal('ERR_LOCK_TIMEOUT');
     expect(await mutex.tryAcquire()).to.equal(undefined);
     const waiting = mutex.acquire();
@@ -235,8 +215,7 @@ describe('the loss of a session', () => {
   });
 
   it('during a release: its outcome is decided at once, and the znode is deleted later', async () => {
-    const path = testPath('release-suspended');
-    const hold = await new InterProcessMutex(lab.client, path).acquire();
+    const hold = await lab.mutex.acquire();
     await lab.proxy.refuse();
     const suspended = reached(lab.client, 'suspended');
     const overdue = reached(lab.client, 'lost');
@@ -247,17 +226,15 @@ describe('the loss of a session', () => {
     expect(await releasing).to.equal('released');
     await overdue;
     await lab.proxy.accept();
-    await until('the znode is gone', async () => (await lab.observer.children(path)).length === 0);
+    await lab.queueReaches(0);
   });
 
   it('does not end a session without a hold at its deadline: its waiters keep their place', async () => {
-    const path = testPath('nothing-held');
-    const other = await LockClient.connect(lab.server.connectString);
-    const gate = await new InterProcessMutex(other, path).acquire();
-    const mutex = new InterProcessMutex(lab.client, path);
-    const waiting: Promise<Hold> = mutex.acquire();
-    await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
-    const place = (await mutex.participants())[1]?.path;
+    await using other = await LockClient.connect(lab.server.connectString);
+    const gate = await new InterProcessMutex(other, lab.path).acquire();
+    const waiting: Promise<Hold> = lab.mutex.acquire();
+    await lab.queueReaches(2);
+    const place = (await lab.mutex.participants())[1]?.path;
     const { id } = lab.client.session;
     const hear = lab.proxy.on((frame) => (frame.from === 'server' ? 'drop' : undefined));
     const again = reached(lab.client, 'reconnected');
@@ -268,7 +245,6 @@ describe('the loss of a session', () => {
     await gate.release();
     expect((await waiting).path).to.equal(place);
     await (await waiting).release();
-    await other.close();
   });
 });
 

@@ -40,35 +40,34 @@ describe('the output of console.log and JSON', () => {
 
   /** All objects that an application gets, in use. */
   async function objects(): Promise<Record<string, unknown>> {
-    const { client, mutex, path } = lab;
     const events: LockEvent[] = [];
-    client.on('lock', (event) => events.push(event));
+    lab.client.on('lock', (event) => events.push(event));
     const emitted: unknown[] = [];
-    mutex
+    lab.mutex
       .on('acquired', (event) => emitted.push(event))
       .on('lost', (event) => emitted.push(event))
       .on('released', (event) => emitted.push(event))
       .on('renewed', (event) => emitted.push(event));
-    const semaphore = new InterProcessSemaphore(client, `${path}-semaphore`, { maxLeases: 3 });
-    const semaphoreMutex = new InterProcessSemaphoreMutex(client, `${path}-semaphore-mutex`);
-    const rw = new InterProcessReadWriteLock(client, `${path}-rw`);
+    const semaphore = new InterProcessSemaphore(lab.client, `${lab.path}-semaphore`, { maxLeases: 3 });
+    const semaphoreMutex = new InterProcessSemaphoreMutex(lab.client, `${lab.path}-semaphore-mutex`);
+    const rw = new InterProcessReadWriteLock(lab.client, `${lab.path}-rw`);
     const multi = new InterProcessMultiLock([
-      new InterProcessMutex(client, `${path}-a`),
-      new InterProcessMutex(client, `${path}-b`),
+      new InterProcessMutex(lab.client, `${lab.path}-a`),
+      new InterProcessMutex(lab.client, `${lab.path}-b`),
     ]);
-    const hold = await mutex.acquire({ leaseMs: 60_000, data: 'owner' });
+    const hold = await lab.mutex.acquire({ leaseMs: 60_000, data: 'owner' });
     hold.renew(60_000);
-    const [participant] = await mutex.participants();
-    const lost = await new InterProcessMutex(client, `${path}-lost`).acquire();
+    const [participant] = await lab.mutex.participants();
+    const lost = await new InterProcessMutex(lab.client, `${lab.path}-lost`).acquire();
     await takeAway(lost, lab.observer);
     const multiHold = await multi.acquire();
     await semaphore.acquire();
     await semaphoreMutex.acquire();
     await rw.readLock.acquire();
-    const error = await rejection(new InterProcessMutex(lab.other, path).acquire({ timeoutMs: 1 }));
+    const error = await rejection(new InterProcessMutex(lab.other, lab.path).acquire({ timeoutMs: 1 }));
     return {
-      client,
-      mutex,
+      client: lab.client,
+      mutex: lab.mutex,
       hold,
       lost,
       semaphore,
@@ -103,47 +102,44 @@ describe('the output of console.log and JSON', () => {
   });
 
   it('of a client are its servers, its state and its session', async () => {
-    const { client } = lab;
-    const { hosts, ...others } = json(client);
+    const { hosts, ...others } = json(lab.client);
     expect(hosts).to.be.a('string').and.to.contain(lab.connectString.split('/')[0]);
     expect(others).to.deep.equal({
       chroot: '',
       state: 'connected',
-      sessionId: `0x${client.session.id.toString(16)}`,
+      sessionId: `0x${lab.client.session.id.toString(16)}`,
       sessionTimeoutMs: 10_000,
     });
-    expect(inspect(client)).to.match(/^LockClient \{\s+hosts: '/);
-    await client.close();
-    expect(json(client)).to.include({ state: 'closed' });
+    expect(inspect(lab.client)).to.match(/^LockClient \{\s+hosts: '/);
+    await lab.client.close();
+    expect(json(lab.client)).to.include({ state: 'closed' });
   });
 
   it('of a mutex are its path and its holds, by any of its objects', async () => {
-    const { client, mutex, path } = lab;
-    const twin = new InterProcessMutex(client, path);
-    expect(json(mutex)).to.deep.equal({
-      path,
+    const twin = new InterProcessMutex(lab.client, lab.path);
+    expect(json(lab.mutex)).to.deep.equal({
+      path: lab.path,
       kind: 'mutex',
       isAcquiredInThisProcess: false,
       isOwnedByCurrentContext: false,
       holds: [],
     });
-    await mutex.withLock((hold) =>
+    await lab.mutex.withLock((hold) =>
       expect(json(twin)).to.deep.equal({
-        path,
+        path: lab.path,
         kind: 'mutex',
         isAcquiredInThisProcess: true,
         isOwnedByCurrentContext: true,
         holds: [json(hold)],
       }),
     );
-    expect(inspect(mutex)).to.match(/^InterProcessMutex \{\s+path: '/);
-    const { readLock, writeLock } = new InterProcessReadWriteLock(client, path);
+    expect(inspect(lab.mutex)).to.match(/^InterProcessMutex \{\s+path: '/);
+    const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path);
     expect([json(readLock)['kind'], json(writeLock)['kind']]).to.deep.equal(['read', 'write']);
   });
 
   it('of a hold are its znode, its token as text, and its state', async () => {
-    const { mutex, observer } = lab;
-    const hold = await mutex.acquire();
+    const hold = await lab.mutex.acquire();
     const common = { path: hold.path, fencingToken: String(hold.fencingToken), grantNumber: '0', isReentrant: false };
     expect(json(hold)).to.deep.equal({ ...common, state: 'held' });
     expect(inspect(hold))
@@ -153,26 +149,29 @@ describe('the output of console.log and JSON', () => {
     expect(inspect({ deep: { deeper: { deepest: hold } } })).to.contain('[Hold]');
     await hold.release();
     expect(json(hold)).to.deep.equal({ ...common, state: 'released' });
-    const lost = await mutex.acquire();
-    await takeAway(lost, observer);
+    await using lost = await lab.mutex.acquire();
+    await takeAway(lost, lab.observer);
     expect(json(lost)).to.include({ state: 'lost', reason: 'node-deleted' });
-    await lost.release();
   });
 
   it('of the other locks are their paths, limits and holds', async () => {
-    const { client, path } = lab;
-    const semaphore = new InterProcessSemaphore(client, path, { maxLeases: 3 });
-    const lease = await semaphore.acquire();
-    expect(json(semaphore)).to.deep.equal({ maxLeases: 3, path, isAcquiredInThisProcess: true, holds: [json(lease)] });
-    expect(json(new InterProcessSemaphore(client, path, { sharedCount: '/count' }))).to.include({
+    const semaphore = new InterProcessSemaphore(lab.client, lab.path, { maxLeases: 3 });
+    await using lease = await semaphore.acquire();
+    expect(json(semaphore)).to.deep.equal({
+      maxLeases: 3,
+      path: lab.path,
+      isAcquiredInThisProcess: true,
+      holds: [json(lease)],
+    });
+    expect(json(new InterProcessSemaphore(lab.client, lab.path, { sharedCount: '/count' }))).to.include({
       sharedCount: '/count',
     });
     expect(inspect(semaphore)).to.match(/^InterProcessSemaphore \{/);
-    expect(inspect(new InterProcessSemaphoreMutex(client, path))).to.match(/^InterProcessSemaphoreMutex \{/);
-    expect(inspect(new InterProcessReadWriteLock(client, path))).to.match(/^InterProcessReadWriteLock \{/);
-    const multi = new InterProcessMultiLock([new InterProcessMutex(client, `${path}-a`)]);
+    expect(inspect(new InterProcessSemaphoreMutex(lab.client, lab.path))).to.match(/^InterProcessSemaphoreMutex \{/);
+    expect(inspect(new InterProcessReadWriteLock(lab.client, lab.path))).to.match(/^InterProcessReadWriteLock \{/);
+    const multi = new InterProcessMultiLock([new InterProcessMutex(lab.client, `${lab.path}-a`)]);
     const hold = await multi.acquire();
-    expect(json(multi)).to.deep.equal({ paths: [`${path}-a`], isAcquiredInThisProcess: true, holds: [json(hold)] });
+    expect(json(multi)).to.deep.equal({ paths: [`${lab.path}-a`], isAcquiredInThisProcess: true, holds: [json(hold)] });
     expect(json(hold)).to.deep.equal({ state: 'held', holds: [json(hold.holds[0])] });
     expect([inspect(multi), inspect(hold)].map((text) => text.split(' ')[0])).to.deep.equal([
       'InterProcessMultiLock',
@@ -180,20 +179,17 @@ describe('the output of console.log and JSON', () => {
     ]);
     await hold.release();
     expect(json(hold)).to.include({ state: 'released' });
-    await lease.release();
   });
 
   it('of events are their fields and holds', async () => {
-    const { mutex } = lab;
     const emitted: unknown[] = [];
-    mutex.on('acquired', (event) => emitted.push(event)).on('lost', (event) => emitted.push(event));
-    const hold = await mutex.acquire();
+    lab.mutex.on('acquired', (event) => emitted.push(event)).on('lost', (event) => emitted.push(event));
+    await using hold = await lab.mutex.acquire();
     await takeAway(hold, lab.observer);
     expect(emitted.map(json)).to.deep.equal([
       { hold: json(hold) },
       { hold: json(hold), error: json(hold.signal.reason) },
     ]);
-    await hold.release();
   });
 
   it('of background events are their errors, too', async () => {
@@ -213,15 +209,14 @@ describe('the output of console.log and JSON', () => {
   });
 
   it('of an aborted acquire are the reason of the abort, whatever it is', async () => {
-    const { client, mutex, theirs } = lab;
     const events: LockEvent[] = [];
-    client.on('lock', (event) => event.type === 'aborted' && events.push(event));
-    const hold = await theirs.acquire();
+    lab.client.on('lock', (event) => event.type === 'aborted' && events.push(event));
+    await using _hold = await lab.theirs.acquire();
     const circle: Record<string, unknown> = { name: 'circle' };
     circle['circle'] = circle;
     for (const reason of [{ amount: 1n }, circle, { why: 'late' }, 'a text']) {
       const controller = new AbortController();
-      const acquiring = rejection(mutex.acquire({ signal: controller.signal }));
+      const acquiring = rejection(lab.mutex.acquire({ signal: controller.signal }));
       controller.abort(reason);
       await acquiring;
     }
@@ -231,11 +226,10 @@ describe('the output of console.log and JSON', () => {
       { why: 'late' },
       'a text',
     ]);
-    await hold.release();
   });
 
   it('of errors are their codes, messages and fields', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     await takeAway(hold, lab.observer);
     const error = hold.signal.reason as LockError;
     expect(json(error)).to.deep.equal({
@@ -252,19 +246,17 @@ describe('the output of console.log and JSON', () => {
       message: 'no',
       cause: { name: 'TypeError', message: 'why' },
     });
-    await hold.release();
   });
 
   it('of participants are their data as text, or in hexadecimal digits if it is no text', async () => {
-    const { mutex } = lab;
     for (const [data, shown] of [
       [Buffer.from('worker 7'), 'worker 7'],
       [Buffer.from([0xff, 0xfe]), '0xfffe'],
       [Buffer.alloc(0), ''],
     ] as const) {
-      await mutex.withLock(
+      await lab.mutex.withLock(
         async (hold) => {
-          const holder = await mutex.holder();
+          const holder = await lab.mutex.holder();
           expect(holder?.data).to.deep.equal(data);
           expect(json(holder)).to.deep.equal({
             path: hold.path,

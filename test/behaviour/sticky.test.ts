@@ -55,12 +55,11 @@ describe('a sticky lock', () => {
     let inside = 0;
     await Promise.all(
       Array.from({ length: 500 }, async (_, index) => {
-        const hold = await mutex.acquire();
+        await using _hold = await mutex.acquire();
         expect((inside += 1)).to.equal(1);
         order.push(index);
         await Promise.resolve();
         inside -= 1;
-        await hold.release();
       }),
     );
     expect(order).to.deep.equal(order.map((_, index) => index));
@@ -99,11 +98,10 @@ describe('a sticky lock', () => {
     const mutex = sticky();
     await idle(mutex);
     const calledAt = lab.now();
-    const hold = await new InterProcessMutex(lab.other, mutex.path).acquire();
+    await using _hold = await new InterProcessMutex(lab.other, mutex.path).acquire();
     // Much sooner than the idle time.
     expect(lab.now() - calledAt).to.be.below(1_000);
     expect(await lab.observer.children(mutex.path)).to.have.length(1);
-    await hold.release();
   });
 
   it('serves local waiters from before the news first, then the other client, then later ones', async () => {
@@ -130,9 +128,7 @@ describe('a sticky lock', () => {
   });
 
   it('that had to wait serves the other clients before local waiters that come after its grant', async () => {
-    const path = testPath('waited');
-    const other = new InterProcessMutex(lab.other, path);
-    const mutex = sticky(path);
+    const mutex = sticky(lab.path);
     const order: string[] = [];
     const logAs =
       (name: string) =>
@@ -140,11 +136,11 @@ describe('a sticky lock', () => {
         order.push(name);
         await hold.release();
       };
-    const first = await other.acquire();
+    const first = await lab.theirs.acquire();
     const own = mutex.acquire();
-    await queueReaches(other, 2);
-    const remote = other.acquire().then(logAs('remote'));
-    await queueReaches(other, 3);
+    await queueReaches(lab.theirs, 2);
+    const remote = lab.theirs.acquire().then(logAs('remote'));
+    await queueReaches(lab.theirs, 3);
     await first.release();
     const hold = await own;
     const later = mutex.acquire().then(logAs('later'));
@@ -252,15 +248,13 @@ describe('a sticky lock', () => {
     const hold = await rival.tryAcquire();
     expect(hold?.isValid).to.equal(true);
     await hold?.release();
-    const own = await mutex.acquire();
+    await using _own = await mutex.acquire();
     expect(await rival.tryAcquire()).to.equal(undefined);
-    await own.release();
   });
 
   it('can also be taken while idle if its driver uses names like those of leases', async () => {
-    const path = testPath('lease-like');
-    const mutex = new InterProcessMutex(lab.client, path, { driver: leaseLike, sticky: { idleMs: 60_000 } });
-    const rival = new InterProcessMutex(lab.other, path, { driver: leaseLike });
+    const mutex = new InterProcessMutex(lab.client, lab.path, { driver: leaseLike, sticky: { idleMs: 60_000 } });
+    const rival = new InterProcessMutex(lab.other, lab.path, { driver: leaseLike });
     await once(mutex);
     await until('the znode is marked idle', async () => (await rival.participants())[0]?.isIdle === true);
     expect(await rival.isLocked()).to.equal(false);
@@ -284,9 +278,8 @@ describe('a sticky lock', () => {
     const mutex = sticky(testPath('given-up'), 30);
     await once(mutex);
     await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
-    const next = await mutex.acquire();
+    await using next = await mutex.acquire();
     expect(next.grantNumber).to.equal(0n);
-    await next.release();
   });
 
   it('is deleted with its client', async () => {
@@ -309,18 +302,14 @@ describe('a sticky lock', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(isGranted).to.equal(false);
     await lab.proxy.accept();
-    const hold = await waiting;
+    await using hold = await waiting;
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('learns of a client that queued up during an outage before it grants anything', async () => {
     const mutex = sticky();
     await idle(mutex);
-    await lab.proxy.refuse();
-    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const order: string[] = [];
     const remote = new InterProcessMutex(lab.other, mutex.path).acquire().then((hold) => (order.push('remote'), hold));
     await queueReaches(new InterProcessMutex(lab.other, mutex.path), 2);
@@ -338,16 +327,12 @@ describe('a sticky lock', () => {
   it('serves no waiter with a znode that was deleted during an outage', async () => {
     const mutex = sticky();
     const first = await idle(mutex);
-    await lab.proxy.refuse();
-    const suspended = new Promise((resolve) => lab.client.once('state', resolve));
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const waiting = mutex.acquire();
     await lab.observer.remove(first.path);
     await lab.proxy.accept();
-    const hold = await waiting;
+    await using hold = await waiting;
     expect(hold.path).not.to.equal(first.path);
-    await hold.release();
   });
 
   it('can be taken by a local tryAcquire soon after a reconnect', async () => {
@@ -417,31 +402,28 @@ describe('a sticky lock', () => {
     lab.proxy.cut();
     await lab.proxy.accept();
     expect(await aborted(hold.signal)).to.have.property('reason', 'session-expired');
-    const next = await waiting;
+    await using next = await waiting;
     expect(next.path).to.not.equal(hold.path);
     expect(await hold.release()).to.equal('lost');
-    await next.release();
   });
 
   it('leaves no znode in the queue when all local waiters have given up', async () => {
-    const path = testPath('gives-up');
-    const hold = await new InterProcessMutex(lab.other, path).acquire();
-    const mutex = sticky(path);
+    const hold = await lab.theirs.acquire();
+    const mutex = sticky(lab.path);
     const outcomes = [20, 30].map((timeoutMs) => rejection(mutex.acquire({ timeoutMs })));
     expect((await Promise.all(outcomes)).map(({ code }) => code)).to.deep.equal([
       'ERR_LOCK_TIMEOUT',
       'ERR_LOCK_TIMEOUT',
     ]);
-    await until('the znode is gone', async () => (await lab.observer.children(path)).length === 1);
+    await lab.queueReaches(1);
     const waiting = mutex.acquire();
     await hold.release();
     await (await waiting).release();
   });
 
   it('serves a caller that comes in the step in which the only waiter gives up', async () => {
-    const path = testPath('changes-over');
-    const remote = await new InterProcessMutex(lab.other, path).acquire();
-    const mutex = sticky(path);
+    const remote = await lab.theirs.acquire();
+    const mutex = sticky(lab.path);
     const aborter = new AbortController();
     const givingUp = rejection(mutex.acquire({ signal: aborter.signal }));
     await queueReaches(mutex, 2);

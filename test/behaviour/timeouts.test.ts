@@ -13,7 +13,6 @@ import { sessionName } from '../../src/zookeeper/wire/wire-session.ts';
 import { queueReaches } from '../../lab/queue.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { returnAll, semaphoreOf, setCount } from '../../lab/semaphores.ts';
-import { reached } from '../../lab/reached.ts';
 import { rejection, until } from '../../lab/until.ts';
 import { becomeQuiet } from './field/support.ts';
 
@@ -44,14 +43,13 @@ describe('a timeout error', () => {
   };
 
   it('has the path, the time, the position, the holder, and the state of the connection', async () => {
-    const { mutex, theirs, other, path } = lab;
     const before = Date.now();
-    const hold = await theirs.acquire({ data: 'owner' });
-    const error = await late(mutex.acquire({ timeoutMs: learnMs }));
+    await using hold = await lab.theirs.acquire({ data: 'owner' });
+    const error = await late(lab.mutex.acquire({ timeoutMs: learnMs }));
     expect(error).to.include({
       name: 'LockTimeoutError',
       code: 'ERR_LOCK_TIMEOUT',
-      path,
+      path: lab.path,
       timeoutMs: learnMs,
       reason: 'contention',
       position: 1,
@@ -60,35 +58,31 @@ describe('a timeout error', () => {
     expect(error.cause).to.equal(undefined);
     expect(error.holder).to.deep.include({
       path: hold.path,
-      sessionId: sessionName(other.session.id),
+      sessionId: sessionName(lab.other.session.id),
       host: hostname(),
       pid: process.pid,
       heldSince: undefined,
     });
     expect(error.holder?.queuedSince?.getTime()).to.be.within(before, before + 50);
-    await hold.release();
   });
 
   it('costs no request, compared with an acquire without a timeout, and the znode is deleted', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     lab.proxy.clear();
-    await late(mutex.acquire({ timeoutMs: learnMs }));
-    await until('the znode of the waiter is gone', async () => (await lab.observer.children(lab.path)).length === 1);
+    await late(lab.mutex.acquire({ timeoutMs: learnMs }));
+    await lab.queueReaches(1);
     const sent = (await lab.requests()).filter(
       (op) => op !== 'removeWatches' && op !== 'getChildren2' && op !== 'sync',
     );
     // The waiter watches its own znode and its predecessor.
     expect(sent).to.deep.equal(['create2', 'getData', 'getData', 'delete']);
-    await hold.release();
   });
 
   it('names no holder that may have gone since the last list', async () => {
-    const { mutex, theirs } = lab;
-    const first = await theirs.acquire();
-    expect((await late(mutex.acquire({ timeoutMs: learnMs }))).holder?.path).to.equal(first.path);
+    const first = await lab.theirs.acquire();
+    expect((await late(lab.mutex.acquire({ timeoutMs: learnMs }))).holder?.path).to.equal(first.path);
     const others = [await contend(2), await contend(3)];
-    const waiting = late(mutex.acquire({ timeoutMs: learnMs }));
+    const waiting = late(lab.mutex.acquire({ timeoutMs: learnMs }));
     await inQueue(4);
     await first.release();
     // The waiter watches its predecessor, and has not listed since the new holder's grant.
@@ -97,11 +91,10 @@ describe('a timeout error', () => {
   });
 
   it('has the position of the last list', async () => {
-    const { mutex, theirs } = lab;
-    const first = await theirs.acquire();
+    const first = await lab.theirs.acquire();
     const second = await contend(2);
     const third = await contend(3);
-    const waiting = late(mutex.acquire({ timeoutMs: 2 * learnMs }));
+    const waiting = late(lab.mutex.acquire({ timeoutMs: 2 * learnMs }));
     await inQueue(4);
     // The waiter waits for this client to leave, and then lists again.
     third.giveUp();
@@ -111,16 +104,12 @@ describe('a timeout error', () => {
   });
 
   it('comes at once although no server answers, with the last error of the connection as cause', async () => {
-    const { mutex, client, path } = lab;
-    const suspended = reached(client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const startedAt = lab.now();
-    const error = await late(mutex.acquire({ timeoutMs: 100 }));
+    const error = await late(lab.mutex.acquire({ timeoutMs: 100 }));
     expect(lab.now() - startedAt).to.be.within(100, 101);
     expect(error).to.include({
-      path,
+      path: lab.path,
       timeoutMs: 100,
       reason: 'no-answer',
       position: undefined,
@@ -131,14 +120,10 @@ describe('a timeout error', () => {
   });
 
   it('is what a try tells the listeners of the client in an outage, where it resolves with undefined', async () => {
-    const { client, path } = lab;
     const errors: unknown[] = [];
-    client.on('lock', (event) => errors.push('error' in event && event.error));
-    const suspended = reached(client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
-    const semaphore = new InterProcessSemaphore(client, `${path}-semaphore`, { maxLeases: 1 });
+    lab.client.on('lock', (event) => errors.push('error' in event && event.error));
+    await lab.disconnect();
+    const semaphore = new InterProcessSemaphore(lab.client, `${lab.path}-semaphore`, { maxLeases: 1 });
     for (const lock of [lab.mutex, semaphore]) {
       expect(await lock.tryAcquire()).to.equal(undefined);
       const [error] = errors.splice(0);
@@ -149,31 +134,27 @@ describe('a timeout error', () => {
   });
 
   it('reports an outage of more than a second, with the earlier position', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await theirs.acquire();
-    const waiting = late(mutex.acquire({ timeoutMs: 6_300 }));
+    await using _hold = await lab.theirs.acquire();
+    const waiting = late(lab.mutex.acquire({ timeoutMs: 6_300 }));
     // The wait is so long that the outage is only a small part of it.
-    const almost = late(mutex.acquire({ timeoutMs: 4_600 }));
-    await queueReaches(theirs, 3);
+    const almost = late(lab.mutex.acquire({ timeoutMs: 4_600 }));
+    await queueReaches(lab.theirs, 3);
     await almost;
     // The servers answer shortly before the outage.
     await lab.client.session.prove();
-    await lab.proxy.refuse();
-    lab.proxy.cut();
+    await lab.disconnect();
     const error = await waiting;
     expect(error).to.include({ reason: 'no-answer', position: 1, connectionState: 'suspended' });
     expect(error.message).to.match(
       /no server has answered for [\d.]+ m?s; last: .*\. Before that, 1 participant was ahead in the queue\. Check that the servers run/,
     );
     await lab.proxy.accept();
-    await hold.release();
   });
 
   it('has the reason no-answer if the server is frozen and the connection is open', async () => {
-    const { mutex, client } = lab;
     lab.server.pause();
     try {
-      const error = await late(mutex.acquire({ timeoutMs: 100 }));
+      const error = await late(lab.mutex.acquire({ timeoutMs: 100 }));
       expect(error).to.include({ reason: 'no-answer', connectionState: 'connected' });
       expect(error.cause)
         .to.be.instanceOf(Error)
@@ -182,35 +163,30 @@ describe('a timeout error', () => {
       lab.server.resume();
     }
     // The server now answers the earlier requests.
-    await new InterProcessMutex(client, lab.path).participants();
+    await new InterProcessMutex(lab.client, lab.path).participants();
   });
 
   it('has the reason contention if a reply is missing only for a moment', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await theirs.acquire();
-    const waiting = late(mutex.acquire({ timeoutMs: learnMs }));
+    await using _hold = await lab.theirs.acquire();
+    const waiting = late(lab.mutex.acquire({ timeoutMs: learnMs }));
     // From then on no reply arrives, for less than a second and less than most of the wait.
-    await late(mutex.acquire({ timeoutMs: learnMs - 100 }));
+    await late(lab.mutex.acquire({ timeoutMs: learnMs - 100 }));
     lab.proxy.silence();
     void lab.client.session.prove().catch(() => undefined);
     const error = await waiting;
     lab.proxy.speak();
     expect(error).to.include({ reason: 'contention', position: 1 });
-    await hold.release();
   });
 
   it('has the reason contention if the connection is lost right before the timeout', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await theirs.acquire();
-    const waiting = late(mutex.acquire({ timeoutMs: 2 * learnMs }));
+    await using _hold = await lab.theirs.acquire();
+    const waiting = late(lab.mutex.acquire({ timeoutMs: 2 * learnMs }));
     // For less than a second.
-    await late(mutex.acquire({ timeoutMs: 2 * learnMs - 900 }));
+    await late(lab.mutex.acquire({ timeoutMs: 2 * learnMs - 900 }));
     await lab.client.session.prove();
-    await lab.proxy.refuse();
-    lab.proxy.cut();
+    await lab.disconnect();
     expect(await waiting).to.include({ reason: 'contention', position: 1, connectionState: 'suspended' });
     await lab.proxy.accept();
-    await hold.release();
   });
 
   describe('of a semaphore names the leases of this process', () => {
@@ -240,13 +216,12 @@ describe('a timeout error', () => {
 
     it('if it can have no more itself', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 3);
-      const lease = await semaphore.acquire();
+      await using _lease = await semaphore.acquire();
       const error = await late(semaphore.acquireMany(3, { timeoutMs: learnMs }));
       expect(error).to.include({ reason: 'held-by-this-process' });
       expect(error.message).to.match(
         /: this process has 1 of 3 leases since \S+ with \S+, and wants 3 more\. Was `release\(\)` forgotten\?/,
       );
-      await lease.release();
     });
 
     it('or that the shared count is too low for anyone', async () => {
@@ -267,40 +242,34 @@ describe('a timeout error', () => {
   });
 
   it('says since when this process has held the lock, and with which znode', async () => {
-    const { mutex, client, path } = lab;
     const before = Date.now();
-    const forgotten = await mutex.acquire();
+    await using forgotten = await lab.mutex.acquire();
     const after = Date.now();
-    const error = await late(new InterProcessMutex(client, path).acquire({ timeoutMs: learnMs }));
+    const error = await late(new InterProcessMutex(lab.client, lab.path).acquire({ timeoutMs: learnMs }));
     expect(error).to.include({ reason: 'held-by-this-process', position: 1, connectionState: 'connected' });
     expect(error.holder).to.deep.include({
       path: forgotten.path,
-      sessionId: sessionName(client.session.id),
+      sessionId: sessionName(lab.client.session.id),
       host: hostname(),
       pid: process.pid,
       queuedSince: undefined,
     });
     expect(error.holder?.heldSince?.getTime()).to.be.within(before, after);
-    await forgotten.release();
   });
 
   it('ignores a lock of this process whose path only has the same beginning, or lies below', async () => {
-    const { theirs, client, path, mutex } = lab;
-    const hold = await theirs.acquire();
-    const alike = await new InterProcessMutex(client, `${path}x`).acquire();
-    expect(await late(mutex.acquire({ timeoutMs: learnMs }))).to.have.property('reason', 'contention');
-    await alike.release();
-    await hold.release();
+    await using _hold = await lab.theirs.acquire();
+    await using _alike = await new InterProcessMutex(lab.client, `${lab.path}x`).acquire();
+    expect(await late(lab.mutex.acquire({ timeoutMs: learnMs }))).to.have.property('reason', 'contention');
   });
 
   it('reports a function around the call that holds the lock, even in a bound handler', async () => {
-    const { mutex } = lab;
-    await mutex.withLock(async (hold) => {
-      const nested = await lockContext.run(() => late(mutex.acquire({ timeoutMs: learnMs })));
+    await lab.mutex.withLock(async (hold) => {
+      const nested = await lockContext.run(() => late(lab.mutex.acquire({ timeoutMs: learnMs })));
       expect(nested).to.have.property('reason', 'held-by-this-flow');
       expect(nested.holder?.path).to.equal(hold.path);
       // The caller does not await the result of a handler, so the wait may succeed.
-      expect(await lockContext.bind(() => late(mutex.acquire({ timeoutMs: learnMs })))()).to.have.property(
+      expect(await lockContext.bind(() => late(lab.mutex.acquire({ timeoutMs: learnMs })))()).to.have.property(
         'reason',
         'contention',
       );
@@ -308,11 +277,10 @@ describe('a timeout error', () => {
   });
 
   it('names another job of this process that holds the lock as contention, and asks nobody to look for a bug', async () => {
-    const { mutex, client, path } = lab;
-    const semaphore = semaphoreOf(client, `${path}-semaphore`, 1);
-    const { readLock, writeLock } = new InterProcessReadWriteLock(client, `${path}-pair`);
+    const semaphore = semaphoreOf(lab.client, `${lab.path}-semaphore`, 1);
+    const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, `${lab.path}-pair`);
     for (const [holder, waiter] of [
-      [mutex, new InterProcessMutex(client, path)],
+      [lab.mutex, new InterProcessMutex(lab.client, lab.path)],
       [semaphore, semaphore],
       [readLock, writeLock],
     ] as const) {
@@ -327,8 +295,8 @@ describe('a timeout error', () => {
       await job;
     }
     await lockContext.run(async () => {
-      await using hold = await mutex.acquire();
-      const other = new InterProcessMutex(client, path);
+      await using hold = await lab.mutex.acquire();
+      const other = new InterProcessMutex(lab.client, lab.path);
       const error = await lockContext.bind(() => late(other.acquire({ timeoutMs: learnMs / 2 })))();
       expect(error).to.include({ reason: 'contention', holder: error.holder });
       expect(error.holder?.path).to.equal(hold.path);
@@ -352,11 +320,10 @@ describe('a timeout error', () => {
     beforeEach(async () => (client = await lab.connect({ sessionTimeoutMs })));
 
     it('before the answers about its place', async () => {
-      const { path } = lab;
-      const sticky = new InterProcessMutex(client, `${path}-sticky`, { sticky: { idleMs: 0 } });
-      const semaphore = semaphoreOf(client, `${path}-semaphore`, 1);
-      const pair = new InterProcessReadWriteLock(client, `${path}-pair`);
-      for (const lock of [new InterProcessMutex(client, path), sticky, semaphore, pair.readLock]) {
+      const sticky = new InterProcessMutex(client, `${lab.path}-sticky`, { sticky: { idleMs: 0 } });
+      const semaphore = semaphoreOf(client, `${lab.path}-semaphore`, 1);
+      const pair = new InterProcessReadWriteLock(client, `${lab.path}-pair`);
+      for (const lock of [new InterProcessMutex(client, lab.path), sticky, semaphore, pair.readLock]) {
         lab.proxy.roundTrip(roundTripMs);
         const error = await late(lock.acquire({ timeoutMs: 1.25 * roundTripMs }));
         expect(error).to.include({ reason: 'not-read', position: undefined, holder: undefined });
@@ -407,26 +374,23 @@ describe('a timeout error', () => {
   });
 
   it('has a stack that leads to the waiting code', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const caller = async (): Promise<void> => {
-      await mutex.acquire({ timeoutMs: learnMs });
+      await lab.mutex.acquire({ timeoutMs: learnMs });
     };
     expect((await rejection(caller())).stack).to.contain('timeouts.test.ts');
     expect((await rejection(lockContext.run(caller))).stack).to.contain('timeouts.test.ts');
-    await hold.release();
   });
 
   it('shows nothing of a znode whose data contain no host', async () => {
-    const { mutex, theirs } = lab;
     for (const data of [
       Buffer.from('two words'),
       Buffer.from('{"host":"a","pid":"7"}'),
       Buffer.alloc(1_000, 'a'),
       Buffer.alloc(0),
     ]) {
-      const hold = await theirs.acquire({ data });
-      const error = await late(mutex.acquire({ timeoutMs: learnMs }));
+      const hold = await lab.theirs.acquire({ data });
+      const error = await late(lab.mutex.acquire({ timeoutMs: learnMs }));
       expect(error.holder).to.include({ path: hold.path, host: undefined, pid: undefined });
       expect(error.message).to.contain(`held by session ${error.holder?.sessionId ?? ''}, in the queue since`);
       await hold.release();
@@ -434,15 +398,13 @@ describe('a timeout error', () => {
   });
 
   it('is suitable for a log: its fields are text and numbers in JSON', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await theirs.acquire({ data: 'owner' });
-    const { holder, position, reason } = await late(mutex.acquire({ timeoutMs: learnMs }));
+    await using hold = await lab.theirs.acquire({ data: 'owner' });
+    const { holder, position, reason } = await late(lab.mutex.acquire({ timeoutMs: learnMs }));
     const logged = JSON.parse(JSON.stringify({ holder, position, reason })) as { holder: Record<string, unknown> };
     expect(logged).to.deep.include({ position: 1, reason: 'contention' });
     expect(logged.holder)
       .to.include({ path: hold.path, pid: process.pid })
       .and.to.have.property('queuedSince')
       .that.matches(/^\d{4}-/);
-    await hold.release();
   });
 });

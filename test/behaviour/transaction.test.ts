@@ -17,7 +17,6 @@ import {
 import { connectResponse } from '../../lab/servers/fake-server.ts';
 import { answered, once } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
-import { reached } from '../../lab/reached.ts';
 import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
@@ -60,14 +59,13 @@ describe('hold.transaction()', () => {
     expect(await lab.observer.read(numbered)).to.equal('3');
   });
 
-  for (const mode of ['persistent', 'persistent-sequential', 'ephemeral', 'ephemeral-sequential'] as CreateMode[]) {
+  for (const mode of ['persistent', 'persistent-sequential', 'ephemeral', 'ephemeral-sequential'] as CreateMode[])
     it(`creates a znode of the mode ${mode}`, async () => {
       const [path] = await hold.transaction().create(`${base}/x`, bytes('x'), { mode }).commit();
       expect(path).to.match(mode.endsWith('sequential') ? /\/x\d{10}$/ : /\/x$/);
       const ephemerals = (await lab.observer.ephemerals(base)).map(({ owner }) => owner);
       expect(ephemerals).to.deep.equal(mode.startsWith('ephemeral') ? [lab.client.session.id] : []);
     });
-  }
 
   it('creates a container, and further operations come after it', async () => {
     const [, child] = await hold
@@ -109,7 +107,7 @@ describe('hold.transaction()', () => {
     expect(hold.isValid).to.equal(true);
   });
 
-  for (const method of ['check', 'delete'] as const) {
+  for (const method of ['check', 'delete'] as const)
     it(`compares version 0 in ${method}`, async () => {
       await hold.transaction().create(`${base}/a`).commit();
       await hold.transaction().check(`${base}/a`, { version: 0 }).commit();
@@ -118,7 +116,6 @@ describe('hold.transaction()', () => {
       expect(error.operation).to.include({ index: 0, name: method });
       await hold.transaction()[method](`${base}/a`).commit();
     });
-  }
 
   it('rejects with LockLostError if the servers have no znode of the hold, and tells the holder', async () => {
     const loss = aborted(hold.signal);
@@ -135,12 +132,11 @@ describe('hold.transaction()', () => {
     await hold.release();
     lab.proxy.clear();
     expect(await rejection(hold.transaction().create(`${base}/a`).commit())).to.be.instanceOf(NotOwnedError);
-    const second = await lab.mutex.acquire();
+    await using second = await lab.mutex.acquire();
     await lab.observer.remove(second.path);
     await aborted(second.signal);
     expect(await rejection(second.transaction().create(`${base}/a`).commit())).to.be.instanceOf(LockLostError);
     expect(lab.proxy.frames.filter(({ body }) => body.includes(Buffer.from(base)))).to.deep.equal([]);
-    await second.release();
   });
 
   it('sends nothing after the lease of the hold has ended', async () => {
@@ -211,29 +207,22 @@ describe('hold.transaction()', () => {
     expect(hold.isValid).to.equal(true);
   });
 
-  for (const isLost of [false, true]) {
+  for (const isLost of [false, true])
     it(`that created an ephemeral znode, its answer ${isLost ? 'lost' : 'read'}, has it deleted by close() in an outage`, async () => {
       if (isLost) once(lab.proxy, answered('multi'), 'cut');
       const created = hold.transaction().create(`${base}/e`, undefined, { mode: 'ephemeral' }).commit();
       if (isLost) expect(await rejection(created)).to.be.instanceOf(OutcomeUnknownError);
       else await created;
       await hold.release();
-      await lab.proxy.refuse();
-      const suspended = reached(lab.client, 'suspended');
-      lab.proxy.cut();
-      await suspended;
+      await lab.disconnect();
       const closing = lab.client.close({ timeoutMs: 10_000 });
       await lab.proxy.accept();
       await closing;
       expect(await lab.observer.children(base)).to.deep.equal([]);
     });
-  }
 
   it('waits for the next connection of the session, and is sent there', async () => {
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const committed = hold.transaction().create(`${base}/a`).commit();
     await lab.proxy.accept();
     expect(await committed).to.deep.equal([`${base}/a`]);
@@ -241,20 +230,14 @@ describe('hold.transaction()', () => {
   });
 
   it('settles at the deadline of the hold if there is no connection until then', async () => {
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const error = await rejection(hold.transaction().create(`${base}/a`).commit());
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'session-deadline' });
     await lab.proxy.accept();
   });
 
   it('settles if the hold is released while there is no connection', async () => {
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const committed = rejection(hold.transaction().create(`${base}/a`).commit());
     const released = hold.release();
     await lab.proxy.accept();
@@ -266,10 +249,7 @@ describe('hold.transaction()', () => {
   it('settles after its lease has ended while there is no connection', async () => {
     await hold.release();
     const leased = await lab.mutex.acquire({ leaseMs: 1_500 });
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const error = await rejection(leased.transaction().create(`${base}/a`).commit());
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'lease-expired' });
     // The end of the session would wake it, too.
@@ -378,7 +358,7 @@ describe('hold.transaction()', () => {
   it('of a multi-lock checks the znodes of all its holds', async () => {
     const paths = [testPath('one'), testPath('two')];
     const lock = new InterProcessMultiLock(paths.map((path) => new InterProcessMutex(lab.client, path)));
-    const both = await lock.acquire();
+    await using both = await lock.acquire();
     expect(await both.transaction().create(`${base}/a`).commit()).to.deep.equal([`${base}/a`]);
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'watch' ? 'drop' : undefined));
     const [, second] = both.holds;
@@ -386,34 +366,28 @@ describe('hold.transaction()', () => {
     const error = await rejection(both.transaction().create(`${base}/b`).commit());
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ path: second?.path });
     expect(await lab.observer.children(base)).to.deep.equal(['a']);
-    await both.release();
   });
 
   it('of a multi-lock is not sent after one of its holds was released, though the znode of that one stays', async () => {
     const sticky = new InterProcessMutex(lab.client, testPath('sticky'), { sticky: { idleMs: 60_000 } });
     const lock = new InterProcessMultiLock([new InterProcessMutex(lab.client, testPath('plain')), sticky]);
-    const both = await lock.acquire();
+    await using both = await lock.acquire();
     await both.holds[1]?.release();
     expect(await rejection(both.transaction().create(`${base}/a`).commit())).to.be.instanceOf(NotOwnedError);
     expect(await lab.observer.children(base)).to.deep.equal([]);
-    await both.release();
   });
 
   it('of a multi-lock settles after the lease of one of its holds has ended while there is no connection', async () => {
     const paths = [testPath('one'), testPath('two')];
     const lock = new InterProcessMultiLock(paths.map((path) => new InterProcessMutex(lab.client, path)));
-    const both = await lock.acquire();
+    await using both = await lock.acquire();
     both.holds[1]?.renew(1_500);
-    await lab.proxy.refuse();
-    const suspended = reached(lab.client, 'suspended');
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const error = await rejection(both.transaction().create(`${base}/a`).commit());
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'lease-expired' });
     // The end of the session would wake it, too.
     expect(lab.client.state).to.equal('suspended');
     await lab.proxy.accept();
-    await both.release();
   });
 
   it('of a multi-lock needs one client', async () => {

@@ -4,7 +4,6 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { rejection, until } from '../../lab/until.ts';
 import { type Frame } from '../../lab/proxy/zk-proxy.ts';
 import { once } from '../../lab/proxy/frame-matches.ts';
-import { reached } from '../../lab/reached.ts';
 import { setData } from '../../lab/semaphores.ts';
 
 describe('watchQueue', () => {
@@ -24,8 +23,6 @@ describe('watchQueue', () => {
     if (done) throw new Error('The iterator has ended');
     return value;
   };
-  const queueIs = (length: number): Promise<void> =>
-    until(`${length} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
   /** Waits until the server has this number of watches, of both kinds. A hold has one watch on its own znode. */
   const watchesAre = (count: number): Promise<void> =>
     until(`the server keeps ${count} watches`, async () =>
@@ -96,7 +93,7 @@ describe('watchQueue', () => {
   it('reads each znode once, and the holder’s again, because its data may contain a request', async () => {
     const hold = await lock().acquire();
     const waiting = [lock().acquire()];
-    await queueIs(2);
+    await lab.queueReaches(2);
     const queues = watchQueue(lab.client, lab.path);
     const before = await next(queues);
     await setData(lab.other, hold.path, Buffer.from('a request'));
@@ -116,7 +113,7 @@ describe('watchQueue', () => {
   });
 
   it('combines the changes that happen while the body of the loop runs', async () => {
-    const first = await lock().acquire();
+    await using first = await lock().acquire();
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
     lab.proxy.clear();
@@ -126,16 +123,15 @@ describe('watchQueue', () => {
         .acquire({ signal: controller.signal })
         .catch(() => undefined),
     );
-    await queueIs(6);
+    await lab.queueReaches(6);
     await lab.client.session.prove();
     expect(lists()).to.equal(0);
     expect(paths(await next(queues))).to.have.length(6);
     controller.abort();
     await Promise.all(waiting);
-    await queueIs(1);
+    await lab.queueReaches(1);
     expect(paths(await next(queues))).to.deep.equal([first.path]);
     await queues.return();
-    await first.release();
   });
 
   it('does not repeat a queue after a waiter has come and left again', async () => {
@@ -144,10 +140,10 @@ describe('watchQueue', () => {
     await next(queues);
     const controller = new AbortController();
     const passing = rejection(lock().acquire({ signal: controller.signal }));
-    await queueIs(2);
+    await lab.queueReaches(2);
     controller.abort();
     await passing;
-    await queueIs(1);
+    await lab.queueReaches(1);
     await lab.client.session.prove();
     const following = next(queues);
     await lab.client.session.prove();
@@ -163,12 +159,9 @@ describe('watchQueue', () => {
     const queues = watchQueue(lab.client, lab.path);
     await next(queues);
     const following = next(queues);
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     const waiting = lock().acquire();
-    await queueIs(2);
+    await lab.queueReaches(2);
     await lab.proxy.accept();
     expect(paths(await following)).to.have.length(2);
     await first.release();
@@ -245,7 +238,7 @@ describe('watchQueue', () => {
   });
 
   it('ends when its signal aborts, in a wait or in the body, and leaves no watch', async () => {
-    const hold = await lock().acquire();
+    await using _hold = await lock().acquire();
     await watchesAre(1);
     for (const isWaiting of [true, false]) {
       const controller = new AbortController();
@@ -257,7 +250,6 @@ describe('watchQueue', () => {
       await watchesAre(1);
       expect(await (following ?? queues.next())).to.deep.equal({ value: undefined, done: true });
     }
-    await hold.release();
   });
 
   it('ends at once although the server does not answer', async () => {
@@ -297,14 +289,13 @@ describe('watchQueue', () => {
       break;
     }
     await watchesAre(0);
-    const hold = await lock().acquire();
+    await using hold = await lock().acquire();
     for await (const queue of watchQueue(lab.client, lab.path)) {
       expect(queue.holder?.path).to.equal(hold.path);
       await watchesAre(2);
       break;
     }
     await watchesAre(1);
-    await hold.release();
   });
 
   it('makes the loop throw if ZooKeeper refuses', async () => {

@@ -40,22 +40,22 @@ describe('withLock', () => {
   };
 
   it('runs one job at a time, of any client', async () => {
-    const { mutex, theirs } = lab;
-    const section = new CriticalSection(theirs, 4);
-    await Promise.all([mutex, theirs, mutex, theirs].map((owner) => owner.withLock(() => section.visit())));
+    const section = new CriticalSection(lab.theirs, 4);
+    await Promise.all(
+      [lab.mutex, lab.theirs, lab.mutex, lab.theirs].map((owner) => owner.withLock(() => section.visit())),
+    );
     expect(section).to.deep.include({ visits: 4, most: 1 });
   });
 
   it('holds the lock while the job runs, and has released it when it settles', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await mutex.withLock(async (given) => {
+    const hold = await lab.mutex.withLock(async (given) => {
       expect(given.isValid).to.equal(true);
-      expect(await queueOf(theirs)).to.deep.equal([given.path]);
+      expect(await queueOf(lab.theirs)).to.deep.equal([given.path]);
       return given;
     });
     expect(hold.isValid).to.equal(false);
     expect(hold.signal.aborted).to.equal(false);
-    expect(await queueOf(theirs)).to.deep.equal([]);
+    expect(await queueOf(lab.theirs)).to.deep.equal([]);
   });
 
   for (const [kind, value] of Object.entries({
@@ -66,36 +66,31 @@ describe('withLock', () => {
     list: [1, 2],
     map: new Map([[1, 2]]),
     bytes: Buffer.from('done'),
-  })) {
+  }))
     it(`returns the job’s result, sync or async: ${kind}`, async () => {
       expect(await lab.mutex.withLock(() => value)).to.equal(value);
       expect(await lab.mutex.withLock(async () => value)).to.equal(value);
     });
-  }
 
   it('starts a lazy thenable once, inside the context', async () => {
-    const { mutex } = lab;
     const started: boolean[] = [];
     const query: PromiseLike<string> = {
       then: (fulfilled, rejected) => {
-        started.push(mutex.isOwnedByCurrentContext);
+        started.push(lab.mutex.isOwnedByCurrentContext);
         return Promise.resolve('42 rows').then(fulfilled, rejected);
       },
     };
-    expect(await mutex.withLock(() => query)).to.equal('42 rows');
+    expect(await lab.mutex.withLock(() => query)).to.equal('42 rows');
     expect(started).to.deep.equal([true]);
   });
 
-  for (const [how, fail] of Object.entries({ rejects: failLater, throws: failNow })) {
+  for (const [how, fail] of Object.entries({ rejects: failLater, throws: failNow }))
     it(`rejects with the error of a job that ${how}, and releases`, async () => {
-      const { mutex, theirs } = lab;
-      expect(await rejection(mutex.withLock(fail))).to.equal(failure);
-      expect(await queueOf(theirs)).to.deep.equal([]);
+      expect(await rejection(lab.mutex.withLock(fail))).to.equal(failure);
+      expect(await queueOf(lab.theirs)).to.deep.equal([]);
     });
-  }
 
   it('rejects with the error of its job, even if the hold was lost, and the error shows the loss', async () => {
-    const { mutex, observer } = lab;
     const cause = new Error('a cause of its own');
     for (const [thrown, causeOfLoss] of [
       [new Error('the job failed'), true],
@@ -108,9 +103,9 @@ describe('withLock', () => {
       [7, undefined],
     ] as const) {
       let lost: Hold | undefined;
-      const running = mutex.withLock(async (hold) => {
+      const running = lab.mutex.withLock(async (hold) => {
         lost = hold;
-        await takeAway(hold, observer);
+        await takeAway(hold, lab.observer);
         throw thrown as Error;
       });
       const error = await rejection(running);
@@ -121,25 +116,23 @@ describe('withLock', () => {
       expect(loss).to.be.instanceOf(LockLostError);
       expect(error.cause).to.equal(causeOfLoss ? loss : cause);
     }
-    await rejection(mutex.withLock(failLater));
+    await rejection(lab.mutex.withLock(failLater));
     expect(failure).not.to.have.property('lockLost');
   });
 
   it('rejects with the error of its job, even if the client was closed', async () => {
-    const { client, mutex } = lab;
-    const running = mutex.withLock(async () => {
-      await client.close();
+    const running = lab.mutex.withLock(async () => {
+      await lab.client.close();
       throw failure;
     });
     expect(await rejection(running)).to.equal(failure);
   });
 
   it('rejects with the LockLostError of the hold when the job fulfils after the loss', async () => {
-    const { mutex, observer } = lab;
     let given: Hold | undefined;
-    const running = mutex.withLock(async (hold) => {
+    const running = lab.mutex.withLock(async (hold) => {
       given = hold;
-      await takeAway(hold, observer);
+      await takeAway(hold, lab.observer);
       return 'too late';
     });
     const error = await rejection(running);
@@ -162,27 +155,24 @@ describe('withLock', () => {
       const error = runInNewContext('new Error()') as Error;
       throw Object.assign(error, { name: 'AbortError', cause: signal.reason as unknown });
     },
-  })) {
+  }))
     it(`rejects with the LockLostError of the hold if its signal ends the job through ${what}`, async () => {
-      const { mutex, observer } = lab;
       let loss: unknown;
       const error = await rejection(
-        mutex.withLock(async (hold) => {
+        lab.mutex.withLock(async (hold) => {
           hold.signal.addEventListener('abort', () => void (loss = hold.signal.reason));
           const waiting = wait(hold.signal);
-          await takeAway(hold, observer);
+          await takeAway(hold, lab.observer);
           await waiting;
         }),
       );
       expect(error).to.be.instanceOf(LockLostError).and.equal(loss);
     });
-  }
 
   it('rejects with the AbortError of its job if another signal aborted, even if the hold was lost', async () => {
-    const { mutex, observer } = lab;
     const error = await rejection(
-      mutex.withLock(async (hold) => {
-        await takeAway(hold, observer);
+      lab.mutex.withLock(async (hold) => {
+        await takeAway(hold, lab.observer);
         await delay(60_000, undefined, { signal: AbortSignal.abort(failure) });
       }),
     );
@@ -190,17 +180,15 @@ describe('withLock', () => {
   });
 
   it('rejects with LockLostError when the job fulfils after the client was closed', async () => {
-    const { client, mutex } = lab;
-    const error = await rejection(mutex.withLock(() => client.close()));
+    const error = await rejection(lab.mutex.withLock(() => lab.client.close()));
     expect(error).to.be.instanceOf(LockLostError).and.to.include({ reason: 'client-closed' });
   });
 
   it('with an inner loss rejects inside and outside, unless the outer job has thrown its own error', async () => {
-    const { mutex, observer } = lab;
     let inner: Error | undefined;
     const outer = await rejection(
-      mutex.withLock(async () => {
-        inner = await rejection(mutex.withLock((hold) => takeAway(hold, observer)));
+      lab.mutex.withLock(async () => {
+        inner = await rejection(lab.mutex.withLock((hold) => takeAway(hold, lab.observer)));
       }),
     );
     expect(inner).to.be.instanceOf(LockLostError);
@@ -208,10 +196,9 @@ describe('withLock', () => {
   });
 
   it('returns the result of a job that has released the hold, whatever happens to the lock afterwards', async () => {
-    const { mutex, theirs } = lab;
-    const running = mutex.withLock(async (hold) => {
+    const running = lab.mutex.withLock(async (hold) => {
       await hold.release();
-      return theirs.withLock((next) => next.isValid);
+      return lab.theirs.withLock((next) => next.isValid);
     });
     expect(await running).to.equal(true);
   });
@@ -229,66 +216,61 @@ describe('withLock', () => {
     'an iterator': () => [1][Symbol.iterator](),
     'an async iterable': () => ({ [Symbol.asyncIterator]: () => [1].values() }),
   };
-  for (const [result, job] of Object.entries(outliving)) {
+  for (const [result, job] of Object.entries(outliving))
     it(`refuses ${result} as the result of a job, because it would be read after the release, and releases`, async () => {
-      const { mutex, theirs } = lab;
       for (const returning of [job, async () => job()]) {
-        const error = await rejection(mutex.withLock(returning));
+        const error = await rejection(lab.mutex.withLock(returning));
         expect(error).to.be.instanceOf(TypeError);
         expect(error.message).to.contain('Expected `job` to return a value, got a stream or an iterator');
       }
-      expect(await queueOf(theirs)).to.deep.equal([]);
+      expect(await queueOf(lab.theirs)).to.deep.equal([]);
     });
-  }
 
   it('gives up after timeoutMs, and never starts the job', async () => {
-    const { mutex, theirs } = lab;
-    const theirHold = await theirs.acquire();
+    const theirHold = await lab.theirs.acquire();
     const started: unknown[] = [];
     for (const timeoutMs of [0, 30.5]) {
-      const error = await rejection(mutex.withLock((hold) => started.push(hold), { timeoutMs }));
+      const error = await rejection(lab.mutex.withLock((hold) => started.push(hold), { timeoutMs }));
       expect(error).to.be.instanceOf(LockTimeoutError);
       expect(error.message).to.match(
         new RegExp(
-          `^The lock ${mutex.path} was not acquired within ${timeoutMs} ms: ${timeoutMs === 0 ? 'others hold the lock' : '1 participant is ahead in the queue'}`,
+          `^The lock ${lab.mutex.path} was not acquired within ${timeoutMs} ms: ${timeoutMs === 0 ? 'others hold the lock' : '1 participant is ahead in the queue'}`,
         ),
       );
     }
-    await queueReaches(theirs, 1);
+    await queueReaches(lab.theirs, 1);
     await theirHold.release();
-    expect(await queueOf(theirs)).to.deep.equal([]);
+    expect(await queueOf(lab.theirs)).to.deep.equal([]);
     expect(started).to.deep.equal([]);
   });
 
   it('gives up when its signal aborts, with the reason, and never starts the job', async () => {
-    const { mutex, theirs } = lab;
-    const theirHold = await theirs.acquire();
+    const theirHold = await lab.theirs.acquire();
     const started: unknown[] = [];
     const controller = new AbortController();
     const waiting = rejection(
-      mutex.withLock((hold) => started.push(hold), { signal: controller.signal, timeoutMs: 60_000 }),
+      lab.mutex.withLock((hold) => started.push(hold), { signal: controller.signal, timeoutMs: 60_000 }),
     );
-    await queueReaches(theirs, 2);
+    await queueReaches(lab.theirs, 2);
     const reason = new Error('changed my mind');
     controller.abort(reason);
     expect(await waiting).to.equal(reason);
-    expect(await rejection(mutex.withLock((hold) => started.push(hold), { signal: controller.signal }))).to.equal(
+    expect(await rejection(lab.mutex.withLock((hold) => started.push(hold), { signal: controller.signal }))).to.equal(
       reason,
     );
-    await queueReaches(theirs, 1);
+    await queueReaches(lab.theirs, 1);
     await theirHold.release();
-    expect(await queueOf(theirs)).to.deep.equal([]);
+    expect(await queueOf(lab.theirs)).to.deep.equal([]);
     expect(started).to.deep.equal([]);
   });
 
   it('limits only its wait by timeoutMs and signal: no timer and no listener is left when the job starts', async () => {
-    const { client, mutex } = lab;
     const controller = new AbortController();
     const { signal } = controller;
     const timeoutMs = 54_321;
-    const timers = countTimers(client, timeoutMs);
+    const timers = countTimers(lab.client, timeoutMs);
     try {
-      const running = mutex.withLock(
+      const running = lab.mutex.withLock(
         async (hold) => {
           expect(timers).to.deep.include({ armed: 1, cancelled: 1 });
           expect(getEventListeners(signal, 'abort')).to.deep.equal([]);
@@ -373,13 +355,12 @@ describe('the requests of withLock', () => {
   });
 
   it('include the delete: withLock settles after its reply, not before', async () => {
-    const { mutex, proxy } = lab;
     const isAnswer = ({ from, op }: Frame): boolean => from === 'server' && op === 'delete';
     const { opened, open } = gate();
-    proxy.on((frame) => (isAnswer(frame) ? { delayUntil: opened } : undefined));
+    lab.proxy.on((frame) => (isAnswer(frame) ? { delayUntil: opened } : undefined));
     let isSettled = false;
-    const running = mutex.withLock(() => 'done').finally(() => (isSettled = true));
-    await proxy.seen(isAnswer);
+    const running = lab.mutex.withLock(() => 'done').finally(() => (isSettled = true));
+    await lab.proxy.seen(isAnswer);
     expect(isSettled).to.equal(false);
     open();
     expect(await running).to.equal('done');
@@ -389,24 +370,22 @@ describe('the requests of withLock', () => {
     ['is answered with an error', { from: 'server', action: { replaceError: -102 } }],
     ['never reaches the server', { from: 'client', action: 'cut' }],
     ['is never answered', { from: 'server', action: 'cut' }],
-  ] as const) {
+  ] as const)
     it(`do not hide the result or the error of the job if the delete ${how}`, async () => {
-      const { mutex, proxy } = lab;
       const failure = new Error('the job failed');
       const disturbOneDelete = (): void => {
-        const stop = proxy.on(({ from, op }) => {
+        const stop = lab.proxy.on(({ from, op }) => {
           if (op !== 'delete' || from !== disturbed.from) return undefined;
           stop();
           return disturbed.action;
         });
       };
       disturbOneDelete();
-      expect(await rejection(mutex.withLock(async () => Promise.reject(failure)))).to.equal(failure);
+      expect(await rejection(lab.mutex.withLock(async () => Promise.reject(failure)))).to.equal(failure);
       disturbOneDelete();
-      expect(await mutex.withLock(() => 'done')).to.equal('done');
-      expect(await mutex.participants()).to.deep.equal([]);
+      expect(await lab.mutex.withLock(() => 'done')).to.equal('done');
+      expect(await lab.mutex.participants()).to.deep.equal([]);
     });
-  }
 });
 
 /** Counts the timers with one delay. */

@@ -35,12 +35,11 @@ describe('the end of a history', () => {
 });
 
 describe('a warning in a history', () => {
-  for (const what of ['unhandledRejection', 'uncaughtException', 'warning'] as const) {
+  for (const what of ['unhandledRejection', 'uncaughtException', 'warning'] as const)
     it(`is a violation: ${what}`, () =>
       expect(calm().say(1_000, { type: 'warning', client: 'c1', what, error: 'Error: no' }).findings).to.deep.equal([
         'warnings',
       ]));
-  }
 
   it('is none if owners that take locks outside of contexts wait for each other', () => {
     const error = 'Warning: zookeeper-fair-lock: … Both were called outside of every lock context, …';

@@ -16,7 +16,7 @@ function failedAt(t: number): Script {
 for (const [what, made] of [
   ['a loss', lostAt],
   ['a failure', failedAt],
-] as const) {
+] as const)
   describe(`${what} in a history`, () => {
     it('needs a fault', () => expect(made(20_000).findings).to.deep.equal(['losses']));
 
@@ -35,7 +35,6 @@ for (const [what, made] of [
       expect(made(20_000).fault('kill-leader', '127.0.0.1:1', 19_000, 25_000, ['c1', 'c2']).findings).to.deep.equal([]);
     });
   });
-}
 
 describe('a loss in a history', () => {
   it('is explained by a deletion only if its own znode was deleted', () => {

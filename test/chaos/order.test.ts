@@ -19,9 +19,8 @@ describe('calls of one process in a history', () => {
     expect(pairsInOrder(script.history).map((pair) => pair.map(({ id }) => id))).to.deep.equal([['x', 'y']]);
   });
 
-  for (const kind of ['plain', 'long', 'timed', 'aborted', 're-entrant', 'handler'] as const) {
+  for (const kind of ['plain', 'long', 'timed', 'aborted', 're-entrant', 'handler'] as const)
     it(`must not overtake one that is ${kind}`, () => expect(swapped(kind).findings).to.deep.equal(['order']));
-  }
 
   it('may overtake a tryAcquire', () => expect(swapped('try').findings).to.deep.equal([]));
 

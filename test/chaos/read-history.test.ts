@@ -127,12 +127,11 @@ describe('a history from a file', () => {
     ['is about an unknown process', '{"t":1,"type":"left","client":"c9"}', 'Expected to know c9 before'],
     ['heals an unknown fault', '{"t":1,"type":"healed","fault":"f9"}', 'Expected to know f9 before'],
   ];
-  for (const [what, line, message] of wrong) {
+  for (const [what, line, message] of wrong)
     it(`is refused when a line ${what}`, () => {
       const [run = ''] = calm().text.split('\n');
       expect(() => parseHistory(`${run}\n${line}\n`)).to.throw(message);
     });
-  }
 
   it('is refused when it does not begin with the run, or has two', () => {
     const [run = '', ...others] = calm().text.split('\n');

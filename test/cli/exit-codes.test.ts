@@ -61,13 +61,12 @@ describe('the exit code of zklock run', function () {
     ['is 127 if the command is not found', ['--', '/no/such/command'], 127],
     ['is 126 if the command cannot be executed', ['--', '/etc/passwd'], 126],
   ];
-  for (const [what, command, code] of outcomes) {
+  for (const [what, command, code] of outcomes)
     it(`${what}, and nothing is left in the queue`, async () => {
       await using zklock = new Zklock(['run', '--servers', lab.connectString, lab.path, ...command]);
       expect(await zklock.ends()).to.equal(code);
       expect(await lab.mutex.participants()).to.deep.equal([]);
     });
-  }
 
   it('is 127 beside the words of the shell alone, if the command is not found and the events are JSON', async () => {
     const words = ['run', '--json', '--servers', lab.connectString, lab.path, '--', '/no/such/command'];
@@ -78,7 +77,7 @@ describe('the exit code of zklock run', function () {
   });
 
   it('is 75, or that of -E, if the lock is not free; without a word with -n, with the holder’s name after -w', async () => {
-    const hold = await lab.mutex.acquire({ data: 'owner' });
+    await using _hold = await lab.mutex.acquire({ data: 'owner' });
     const run = (...options: string[]) =>
       new Zklock(['run', '--servers', lab.connectString, ...options, lab.path, '--', 'echo', 'started']);
     await using at0 = run('-n');
@@ -90,7 +89,6 @@ describe('the exit code of zklock run', function () {
       .to.match(/was not acquired within/)
       .and.to.include(`pid ${process.pid}`);
     expect(await lab.mutex.participants()).to.have.length(1);
-    await hold.release();
   });
 
   it('is 69 if no server can be reached, also within --wait', async () => {
@@ -128,7 +126,7 @@ describe('the exit code of zklock run', function () {
   });
 
   it('is the last event of --json, and a failure is an event, too: no other text is on standard error', async () => {
-    const hold = await lab.mutex.acquire();
+    await using _hold = await lab.mutex.acquire();
     const run = (...args: string[]) => new Zklock(['run', '--json', ...args, '--', 'echo', 'started']);
     await using unreachable = run('--servers', '127.0.0.1:1', '-w', '0.3', '/a');
     await using refused = run('--servers', lab.connectString, '--grace', '1000', lab.path);
@@ -147,7 +145,6 @@ describe('the exit code of zklock run', function () {
       expect(zklock.events.at(-1)).to.include({ event: 'exit', exitCode: code });
       expect(zklock.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).to.deep.equal([]);
     }
-    await hold.release();
   });
 
   const mistakes: [args: string[], says: RegExp][] = [
@@ -164,13 +161,12 @@ describe('the exit code of zklock run', function () {
     [['--auth-file', '/no/such/file', '/a', '--', 'true'], /The file of credentials cannot be read/],
     [['--servers', 'a b:x', '/a', '--', 'true'], /Expected --servers to be /],
   ];
-  for (const [args, says] of mistakes) {
+  for (const [args, says] of mistakes)
     it(`is 64 for: run ${args.join(' ')}`, async () => {
       await using zklock = new Zklock(['run', ...args]);
       expect(await zklock.ends()).to.equal(64);
       expect(zklock.stderr).to.match(says);
     });
-  }
 
   it('is 64 if the grace does not fit in the session timeout, and the message says what fits', async () => {
     const args = [

@@ -23,7 +23,7 @@ describe('zklock run when the lock is lost', function () {
    */
   const runLong = (connectString: string, ...args: string[]) => run(connectString, '--session-timeout', '20', ...args);
 
-  for (const [what, command] of Object.entries({ 'ends at TERM': obedient, 'ignores TERM': stubborn })) {
+  for (const [what, command] of Object.entries({ 'ends at TERM': obedient, 'ignores TERM': stubborn }))
     it(`a server that falls silent ends a command that ${what} before the next grant, with exit code 79`, async () => {
       await using zklock = run(lab.proxy.connectString, '--grace', '0.8', lab.path, '-c', command);
       await zklock.prints('ready');
@@ -35,7 +35,6 @@ describe('zklock run when the lock is lost', function () {
       // 128 and the signal: TERM, or the KILL of zklock or of its watchdog, whichever comes first.
       expect(await zklock.tells('command-ended')).to.include({ exitCode: what === 'ignores TERM' ? 137 : 143 });
     });
-  }
 
   it('a connection that fails for a moment ends nothing', async () => {
     await using zklock = runLong(lab.proxy.connectString, lab.path, '-c', 'echo ready; sleep 3; exit 5');

@@ -32,10 +32,9 @@ describe('zklock run --scope', function () {
   it('refuses with 64, and before it waits for the lock, if this user may create no control group', async () => {
     const mayDrop = process.getuid?.() === 0;
     if (mayHaveScopes && !mayDrop) return;
-    const hold = await lab.mutex.acquire();
+    await using _hold = await lab.mutex.acquire();
     await using zklock = run(mayDrop ? ['--import', `data:text/javascript,${asNobody}`, bin] : [bin], 'echo started');
     await refused(zklock);
-    await hold.release();
   });
 
   async function refused(zklock: Zklock): Promise<void> {

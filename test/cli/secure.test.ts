@@ -130,13 +130,12 @@ describe('zklock on servers with TLS and SASL', function () {
       /cannot be used/,
     ],
   ];
-  for (const [what, args, says] of mistakes) {
+  for (const [what, args, says] of mistakes)
     it(`${what} is a mistake of the command line`, async () => {
       await using zklock = new Zklock(['run', ...args(), '/tls/d', '--', 'true']);
       expect(await zklock.ends()).to.equal(64);
       expect(zklock.stderr).to.match(says);
     });
-  }
 
   it('an account of SASL comes from the file or the variable of the credentials, beside others', async () => {
     const digest = `digest:carol:${createHash('sha1').update('x').digest('hex')}`;

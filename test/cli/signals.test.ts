@@ -29,14 +29,13 @@ describe('signals to zklock run', function () {
     });
 
     it(`${signal} during the wait deletes the znode, and the command is never started`, async () => {
-      const hold = await lab.mutex.acquire();
+      await using _hold = await lab.mutex.acquire();
       await using zklock = run('--', 'echo', 'started');
       await zklock.tells('waiting');
       zklock.signal(signal);
       expect(await zklock.ends()).to.equal(exitCodeOfSignal(signal));
       expect(await lab.mutex.participants()).to.have.length(1);
       expect(zklock.stdout).to.equal('');
-      await hold.release();
     });
   }
 

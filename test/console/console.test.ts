@@ -94,13 +94,12 @@ describe('the web console, in a browser', function () {
     const widths = (): Promise<string> =>
       page.evaluate("[...document.querySelectorAll('thead th')].map((head) => head.offsetWidth).join()");
     const before = await widths();
-    const hold = await at('orders').acquire({ data: bytes(`a holder with a long name ${'x'.repeat(200)}`) });
+    await using hold = await at('orders').acquire({ data: bytes(`a holder with a long name ${'x'.repeat(200)}`) });
     await rowOf(page, 'orders').locator('td.holder').click();
     await page.getByText(hold.path, { exact: true }).waitFor();
     expect(await widths()).to.equal(before);
     await rowOf(page, 'orders').locator('td.holder').click();
     await page.getByText(hold.path, { exact: true }).waitFor({ state: 'detached' });
-    await hold.release();
   });
 
   it('finds locks by path, data and state', async () => {
@@ -138,7 +137,7 @@ describe('the web console, in a browser', function () {
   it('shows data that look like markup as text, and runs none of them', async () => {
     const page = await shown.open({ allowRevoke: true });
     const evil = '<img src=x onerror="window.evil=1"><script>window.evil=1</script>\u202etxt';
-    const hold = await at('evil').acquire({ data: bytes(evil) });
+    await using hold = await at('evil').acquire({ data: bytes(evil) });
     await rowOf(page, 'evil').getByText('<img src=x').waitFor();
     await page
       .getByRole('button', { name: `${lab.path}/evil` })
@@ -149,7 +148,6 @@ describe('the web console, in a browser', function () {
     expect(await page.locator('tbody img, tbody script').count()).to.equal(0);
     await setData(lab.other, hold.path, Buffer.from([0x80, 0x81]));
     await rowOf(page, 'evil').getByText('0x8081').waitFor();
-    await hold.release();
   });
 
   it('says when it is cut off from ZooKeeper, and shows no stale row afterwards', async () => {
@@ -175,7 +173,7 @@ describe('the web console, in a browser', function () {
 
   it('says that a lock is not readable, and since when', async () => {
     const page = await shown.open();
-    const hold = await at('orders').acquire({ data: bytes('first worker') });
+    await using _hold = await at('orders').acquire({ data: bytes('first worker') });
     const row = rowOf(page, 'orders');
     await row.getByText('first worker').waitFor();
     const hidden = `${lab.path}/orders/${'f'.repeat(32)}__lock__0000009999`;
@@ -193,7 +191,6 @@ describe('the web console, in a browser', function () {
     await page.getByText(/^Not all is shown/).waitFor({ state: 'hidden' });
     await page.getByLabel('Show', { exact: true }).selectOption('held');
     await shows(page, 'orders');
-    await hold.release();
   });
 
   it('says when its own server does not answer', async () => {
@@ -209,7 +206,7 @@ describe('the web console, in a browser', function () {
     const mutex = at('asked');
     const requests: Hold[] = [];
     mutex.makeRevocable((hold) => void requests.push(hold));
-    const hold = await mutex.acquire({ data: bytes('a holder') });
+    await using _hold = await mutex.acquire({ data: bytes('a holder') });
     await page
       .getByRole('button', { name: `${lab.path}/asked` })
       .first()
@@ -225,12 +222,11 @@ describe('the web console, in a browser', function () {
     // The holder has a connection of its own, on which the request may come later.
     await until('the holder has got the request', () => requests.length > 0);
     expect(requests).to.have.length(1);
-    await hold.release();
   });
 
   it('takes a lock away only after a confirmation, and counts the loss', async () => {
     const page = await shown.open({ allowRevoke: true });
-    const hold = await at('taken').acquire({ data: bytes('a holder') });
+    await using hold = await at('taken').acquire({ data: bytes('a holder') });
     await page
       .getByRole('button', { name: `${lab.path}/taken` })
       .first()
@@ -241,16 +237,14 @@ describe('the web console, in a browser', function () {
     await page.getByRole('status').getByText('Taken away:').waitFor();
     expect(hold.isValid).to.equal(false);
     await page.locator('#total-losses', { hasText: '1' }).waitFor();
-    await hold.release();
   });
 
   it('has no buttons to take locks unless that is allowed', async () => {
     const page = await shown.open();
-    const hold = await at('safe').acquire();
+    await using _hold = await at('safe').acquire();
     await page.getByRole('button', { name: `${lab.path}/safe` }).click();
     await page.locator('.participants').waitFor();
     expect(await page.locator('.participants button').count()).to.equal(0);
-    await hold.release();
   });
 
   for (const colorScheme of ['light', 'dark'] as const)

@@ -76,14 +76,13 @@ describe('the server of the web console', () => {
   });
 
   it('has all locks as JSON, and one lock with all its waiters', async () => {
-    const hold = await lab.theirs.acquire({ data: 'owner' });
+    await using _hold = await lab.theirs.acquire({ data: 'owner' });
     const url = await start();
     const all = JSON.parse((await ask(`${url}api/locks`)).text) as { locks: { path: string }[]; state: object };
     expect(all.locks.map(({ path }) => path)).to.deep.equal([lab.path]);
     expect(all.state).to.deep.equal({ is: 'live', since: null });
     const one = JSON.parse((await ask(`${url}api/locks?path=/none`)).text) as { locks: unknown[] };
     expect(one.locks).to.deep.equal([]);
-    await hold.release();
   });
 
   it('refuses other hosts and other sites, for every path', async () => {
@@ -97,17 +96,16 @@ describe('the server of the web console', () => {
   });
 
   it('takes no lock unless that is allowed', async () => {
-    const hold = await lab.theirs.acquire();
+    await using hold = await lab.theirs.acquire();
     const url = await start();
     expect(await tokenOf(url)).to.equal('');
     const answer = await ask(`${url}api/release`, 'POST', { ...json, 'x-zklock-token': '' }, JSON.stringify(hold));
     expect(answer.status).to.equal(403);
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('takes a lock only with the token of the page, and as JSON', async () => {
-    const hold = await lab.theirs.acquire();
+    await using hold = await lab.theirs.acquire();
     const url = await start(true);
     const body = JSON.stringify({ path: hold.path });
     const token = await tokenOf(url);
@@ -124,7 +122,6 @@ describe('the server of the web console', () => {
     const answer = await ask(`${url}api/release`, 'POST', { ...json, 'x-zklock-token': token }, body);
     expect(answer.status).to.equal(200);
     expect(hold.isValid).to.equal(false);
-    await hold.release();
   });
 
   it('takes only the znodes that it shows', async () => {

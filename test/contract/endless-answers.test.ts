@@ -71,7 +71,7 @@ describe('a server that sends frames without end', function () {
         connection === 1 ? { stream: framesWithoutEnd() } : { relayTo: lab.server.port },
       );
       const warnings: string[] = [];
-      const client = await lab.connect(
+      await using client = await lab.connect(
         {
           sessionTimeoutMs: 4_000,
           connectionTimeoutMs: 20_000,
@@ -82,7 +82,6 @@ describe('a server that sends frames without end', function () {
       await new InterProcessMutex(client, testPath('flooded')).withLock((hold) => expect(hold.isValid).to.equal(true));
       expect(warnings.join('\n')).to.match(/Connection to \S+ lost: the server has not answered for \d+ ms or more/);
       expect(flood.asked).to.be.above(1);
-      await client.close();
     };
     const { blockMs, arrayBuffers, heap } = await costOf('frames without end', isFlooded, mostBlockMs);
     expect(blockMs, 'ms of the event loop').to.be.below(mostBlockMs);

@@ -10,7 +10,7 @@ import { answered, once, sent } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { Random } from '../../lab/random.ts';
 import { testPath } from '../../lab/test-path.ts';
-import { rejection, until } from '../../lab/until.ts';
+import { rejection } from '../../lab/until.ts';
 import type { Frame } from '../../lab/proxy/zk-proxy.ts';
 import { costOf } from './cost.ts';
 
@@ -153,7 +153,7 @@ describe('a server that lies', function () {
     return lab.connect({ sessionTimeoutMs: 10_000, logger: { warn: (_details, text) => void warnings.push(text) } });
   };
 
-  for (const { what, to, by, says, keepsConnection = false } of lies) {
+  for (const { what, to, by, says, keepsConnection = false } of lies)
     it(`with ${what}: a clear error, ${keepsConnection ? 'the same' : 'a new'} connection, and little memory and time`, async () => {
       const client = await connect();
       await new InterProcessMutex(client, testPath('warm')).withLock(() => undefined);
@@ -175,7 +175,6 @@ describe('a server that lies', function () {
       expect(arrayBuffers, 'bytes in array buffers').to.be.below(mostMemory);
       expect(heap, 'bytes of heap').to.be.below(mostMemory);
     });
-  }
 
   it('with events for paths that were never watched is believed in nothing', async () => {
     const client = await connect();
@@ -202,7 +201,7 @@ describe('a server that lies', function () {
     const error = await rejection(new InterProcessMutex(client, lab.path).acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain('UNKNOWN (-999) from create2');
-    await until('its znode is gone', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
   });
 });
 

@@ -19,9 +19,8 @@ describe('the four-letter words of a real server', () => {
       Number.parseInt(/^Zxid: 0x([0-9a-f]+)$/m.exec(await lab.server.command('srvr'))?.[1] ?? '', 16);
     expect(await lab.server.command('srvr')).to.match(/^Mode: standalone$/m);
     const before = await zxid();
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     expect(Number(hold.fencingToken)).to.be.within(before + 1, await zxid());
-    await hold.release();
   });
 
   it('wchs counts the watches of the waiters, and of no one else after the last release', async () => {

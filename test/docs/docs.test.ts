@@ -39,9 +39,8 @@ describe('the code blocks of the pages', function () {
     });
   });
 
-  for (const block of blocks.filter(({ language }) => syntaxOnly.includes(language))) {
+  for (const block of blocks.filter(({ language }) => syntaxOnly.includes(language)))
     it(`${block.page}:${block.line} is ${block.language}`, () => checkSyntax(block, folder));
-  }
 
   it('those in Java compile with Curator', async function () {
     this.timeout(300_000); // Curator may have to be installed

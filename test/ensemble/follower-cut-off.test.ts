@@ -10,7 +10,7 @@ describe('a follower that is cut off from its leader', function () {
   this.timeout(60_000);
   const used = useTrio();
 
-  for (const round of [1, 2, 3]) {
+  for (const round of [1, 2, 3])
     it(`goes on answering its clients, and holders are told before the leader grants their locks to others (${round} of 3)`, async () => {
       const roles = await used.trio.whole();
       const {
@@ -33,7 +33,6 @@ describe('a follower that is cut off from its leader', function () {
       await until('it still follows', async () => (await serverMode('127.0.0.1', follower.port)) === 'follower');
       if (has('reads beside writes')) await reader.send(exists('/'));
     });
-  }
 
   it('takes no lock from holders that know the other servers: their sessions move there', async () => {
     const roles = await used.trio.whole();

@@ -14,7 +14,7 @@ describe('a follower that is killed right after an answer', function () {
   this.timeout(60_000);
   const used = useTrio();
 
-  for (let round = 1; round <= rounds; round += 1) {
+  for (let round = 1; round <= rounds; round += 1)
     it(`has not reported the client to its leader, and holders are told before the leader grants their locks to others (${round} of ${rounds})`, async () => {
       const {
         leader,
@@ -33,7 +33,6 @@ describe('a follower that is killed right after an answer', function () {
       await follower.kill();
       await contest.each((rivals) => rivals.loses('a follower killed after an answer'));
     });
-  }
 
   it('takes no lock from holders that know the other servers: their sessions move there', async () => {
     const {

@@ -10,7 +10,7 @@ describe('a leader that is cut off from its followers', function () {
   this.timeout(60_000);
   const used = useTrio();
 
-  for (const round of [1, 2, 3]) {
+  for (const round of [1, 2, 3])
     it(`goes on answering its clients, and holders are told before the next leader grants their locks to others (${round} of 3)`, async () => {
       const roles = await used.trio.whole();
       const {
@@ -40,7 +40,6 @@ describe('a leader that is cut off from its followers', function () {
       await reader.send(exists('/'));
       await reader.send(sync('/'));
     });
-  }
 
   it('takes no lock from holders that know the other servers: their sessions move there', async () => {
     const roles = await used.trio.whole();

@@ -29,11 +29,10 @@ describe('a session that another connection has moved to another server', functi
     const connections = waiter.session.epoch;
     await attachElsewhere(waiter.session, other.port, sessionTimeoutMs);
     await hold.release();
-    const next = await acquired;
+    await using next = await acquired;
     expect(next.isValid).to.equal(true);
     // The simulated ensemble does the same.
     expect(waiter.session.epoch).to.equal(connections + 1);
-    await next.release();
   });
 });
 

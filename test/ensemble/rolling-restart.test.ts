@@ -6,7 +6,7 @@ describe('a rolling restart', function () {
   this.timeout(60_000);
   const used = useTrio();
 
-  for (const leaderRestarts of ['first', 'last'] as const) {
+  for (const leaderRestarts of ['first', 'last'] as const)
     it(`takes no lock from its holder, and no place from a waiter (the leader restarts ${leaderRestarts})`, async () => {
       const { leader, followers } = await used.trio.whole();
       await using contest = await Contest.begin(
@@ -28,7 +28,6 @@ describe('a rolling restart', function () {
       await contest.each((rivals) => rivals.outlives(lastDownAt));
       await contest.each((rivals) => rivals.handsOver());
     });
-  }
 });
 
 function turned(servers: readonly ZooKeeperServer[], by: number): ZooKeeperServer[] {

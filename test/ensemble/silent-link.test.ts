@@ -78,7 +78,7 @@ describe('a link between a client and its server that is silently dead', functio
     await contest.each((rivals) => rivals.handsOver());
   });
 
-  for (const round of [1, 2, 3]) {
+  for (const round of [1, 2, 3])
     it(`costs a holder that knows no other server its lock, and the holder is told before the next grant (${round} of 3)`, async () => {
       const {
         leader,
@@ -97,7 +97,6 @@ describe('a link between a client and its server that is silently dead', functio
       await used.trio.cutClientsOff(follower);
       await contest.each((rivals) => rivals.loses('a link that is silently dead'));
     });
-  }
 });
 
 /** Waits until the client gives its connection up. */

@@ -19,7 +19,7 @@ describe('while all servers', function () {
   const used = useTrio();
 
   for (const [what, happens] of Object.entries(outages)) {
-    for (const knowTick of [false, true]) {
+    for (const knowTick of [false, true])
       it(`${what}, a wait settles at its deadline, or at once when it is aborted, and leaves no znode (the tick is ${knowTick ? 'known' : 'not known'})`, async () => {
         const connectString = used.trio.connectString;
         // The session timeout is longer than the outage.
@@ -67,7 +67,6 @@ describe('while all servers', function () {
         await until('no znode is left', async () => (await names(seen)).length === 0);
         await Promise.all([holder.close(), waiter.close()]);
       });
-    }
   }
 });
 

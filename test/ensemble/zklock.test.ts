@@ -53,7 +53,7 @@ describe('the command of zklock run in an ensemble', function () {
   const used = useTrio();
 
   for (const fault of faults) {
-    for (const round of [1, 2]) {
+    for (const round of [1, 2])
       it(`is dead before the next grant after ${fault.name} (${round} of 2)`, async () => {
         const roles = await used.trio.whole();
         const commands = [obedient, stubborn, obedient, stubborn];
@@ -61,7 +61,6 @@ describe('the command of zklock run in an ensemble', function () {
         await fault.happens(used.trio, roles);
         await jobs.allDieInTime(fault.name);
       });
-    }
   }
 });
 

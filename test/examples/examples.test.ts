@@ -39,12 +39,11 @@ describe('the examples', function () {
 
   const lacking = canLoadSqlite() ? [] : ['guard-transaction.ts'];
   for (const file of lacking) console.log(`${file} is left out: better-sqlite3 is not installed`);
-  for (const file of exampleFiles.filter((each) => ![...directed, ...lacking].includes(each))) {
+  for (const file of exampleFiles.filter((each) => ![...directed, ...lacking].includes(each)))
     it(`${file} runs without a failed assertion, and ends by itself`, async () => {
       await using example = new Example(file, servers + testPath('examples'));
       expect(await example.ends()).to.match(/^\S.*\n$/s);
     });
-  }
 
   it('fair-job-runner.ts on three hosts does every job once, one at a time, and serves the hosts in the order in which they asked', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'jobs-'));
@@ -73,7 +72,7 @@ describe('the examples', function () {
     }
   });
 
-  for (const file of ['once-on-schedule.ts', 'once-on-schedule-nestjs.ts']) {
+  for (const file of ['once-on-schedule.ts', 'once-on-schedule-nestjs.ts'])
     it(`${file} on three hosts whose clocks differ does each tick once, also the one in which a host is killed`, async () => {
       const chroot = servers + testPath('examples');
       await using observer = await connectObserver(chroot);
@@ -116,7 +115,6 @@ describe('the examples', function () {
         for (const { program } of hosts) await program[Symbol.asyncDispose]();
       }
     });
-  }
   it('tls.ts takes a lock over TLS, and does not believe a server of an unknown authority', async () => {
     await using server = await startRealServer({ security: { tls: 'same-port' } });
     process.env['ZOOKEEPER_TLS'] = keyFolder();

@@ -29,7 +29,7 @@ describe('a waiter without a timeout acquires, and no znode is left, when the se
 
   afterEach(() => Promise.all(opened.splice(0).map((client) => client.close({ timeoutMs: 0 }))));
 
-  for (const what of returns) {
+  for (const what of returns)
     it(`${what}: ${Object.keys(kinds).join(', ')}`, async () => {
       await using server = await startServer();
       const connect = async (): Promise<LockClient> => {
@@ -99,7 +99,6 @@ describe('a waiter without a timeout acquires, and no znode is left, when the se
       for (const { kind, path } of waits)
         await until(`${path} is empty`, async () => (await znodes(after, kind, path)) === 0);
     });
-  }
 });
 
 async function hasZnode(outside: Observer, kind: LockKind, path: string, owner: bigint): Promise<boolean> {

@@ -15,7 +15,7 @@ const slackMs = 300;
 for (const [protocol, theirs] of [
   ['latch', 'LeaderLatch'],
   ['selector', 'LeaderSelector'],
-] as const) {
+] as const)
   describe(`an election that is shared with Java's ${theirs}`, () => {
     const lab = labOfEachTest(`election-${protocol}`);
     const suite = peersOfSuite('java');
@@ -40,7 +40,7 @@ for (const [protocol, theirs] of [
         expect(ledger.count, 'a lost update means two leaders').to.equal(rounds);
       } while (handOvers('java', 'node') < 200 || handOvers('node', 'java') < 200);
       // Java's latch deletes its znode in the background.
-      await until('no candidate is left', async () => (await lab.observer.children(lab.path)).length === 0);
+      await lab.queueReaches(0);
     });
 
     it('shows the same leader and the same candidates to both', async () => {
@@ -88,9 +88,8 @@ for (const [protocol, theirs] of [
       await candidates(2);
       await victim.kill();
       using sinceKill = new RunningTime(() => lab.observer.exists('/'));
-      const term = await next;
+      await using _term = await next;
       expect(sinceKill.ms).to.be.below(sessionTimeoutMs + tickTimeMs + slackMs);
-      await term.release();
     });
 
     it('asks our leader to resign by its znode, which has its id', async () => {
@@ -106,4 +105,3 @@ for (const [protocol, theirs] of [
       expect(await (await asked).release()).to.equal('released');
     });
   });
-}

@@ -4,7 +4,7 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { Ledger } from '../../lab/programs/interop/ledger.ts';
 import { peersOfSuite, startGo, startNode } from '../../lab/programs/interop/peers.ts';
 import { queueOf, queueReaches } from '../../lab/queue.ts';
-import { rejection, until } from '../../lab/until.ts';
+import { rejection } from '../../lab/until.ts';
 
 /** The kind of lock is no matter: Go has one. */
 const kind = 'mutex';
@@ -68,9 +68,8 @@ describe("a mutex that is shared with go-zookeeper's Lock", () => {
     await queueReaches(lab.mutex, 3);
     await victim.kill();
     expect((await dying).message).to.match(/SIGKILL/);
-    const hold = await ours;
+    await using hold = await ours;
     expect(await queueOf(lab.mutex)).to.deep.equal([hold.path]);
-    await hold.release();
   });
 
   describe('what Go does not do', () => {
@@ -101,9 +100,8 @@ describe("a mutex that is shared with go-zookeeper's Lock", () => {
       await queueReaches(lab.mutex, 2);
       await hold.release();
       expect(await theirs).to.equal(ghost);
-      const ours = await next;
+      await using ours = await next;
       expect(ours.isValid, 'while Go takes itself for the owner').to.equal(true);
-      await ours.release();
     });
 
     it('a Lock that fails leaves its znode in the queue: it fails at a name without a number, like a child of a semaphore or a weighted znode', async () => {
@@ -118,7 +116,7 @@ describe("a mutex that is shared with go-zookeeper's Lock", () => {
       expect((await rejection(theirs.release(kind, lab.path))).message).to.match(/not locked/);
       expect(await lab.mutex.tryAcquire()).to.equal(undefined);
       await leaving.close();
-      await until('its session is over', async () => (await lab.observer.children(lab.path)).length === 0);
+      await lab.queueReaches(0);
     });
   });
 });

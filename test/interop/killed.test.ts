@@ -63,7 +63,7 @@ describe('kill -9 in a queue of Java and Node', () => {
   for (const [name, start] of [
     ['Java', startJava],
     ['Node', startNode],
-  ] as const) {
+  ] as const)
     it(`of a ${name} waiter: the waiters behind it stay behind the holder, and are served in turn`, async function () {
       this.timeout(60_000);
       const victim: Peer = await start(shortest);
@@ -82,7 +82,6 @@ describe('kill -9 in a queue of Java and Node', () => {
       await (await behind).release();
       expect(await queueOf(lab.mutex)).to.deep.equal([]);
     });
-  }
 
   for (const [name, start, startOther] of [
     ['Java', startJava, startNode],

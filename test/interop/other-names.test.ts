@@ -6,15 +6,12 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { Ledger } from '../../lab/programs/interop/ledger.ts';
 import type { Peer } from '../../lab/programs/interop/peer.ts';
 import { peersOfSuite, startKazoo, startNode } from '../../lab/programs/interop/peers.ts';
-import { rejection, until } from '../../lab/until.ts';
+import { rejection } from '../../lab/until.ts';
 import { queueOf, queueReaches } from '../../lab/queue.ts';
 
 describe('the names of other clients in the queue of a mutex', () => {
   const lab = labOfEachTest('names');
   const suite = peersOfSuite('java', 'kazoo');
-
-  const childrenReach = (count: number): Promise<void> =>
-    until(`${count} children`, async () => (await lab.observer.children(lab.path)).length === count);
 
   describe("kazoo's Lock, named -lock- by a subclass of two lines: _NODE_NAME and _EXCLUDE_NAMES", () => {
     const kind = 'kazoo-under-our-name';
@@ -69,9 +66,8 @@ describe('the names of other clients in the queue of a mutex', () => {
       const ours = lab.mutex.acquire();
       await queueReaches(lab.mutex, 2);
       await victim.kill();
-      const hold = await ours;
+      await using hold = await ours;
       expect(await queueOf(lab.mutex)).to.deep.equal([hold.path]);
-      await hold.release();
     });
   });
 
@@ -80,7 +76,7 @@ describe('the names of other clients in the queue of a mutex', () => {
       const hold = await lab.mutex.acquire();
       expect(await suite.kazoo.owner('main').acquire('kazoo-respecting-ours', lab.path, 100)).to.equal(null);
       const theirs = suite.kazoo.owner('main').acquire('kazoo-respecting-ours', lab.path);
-      await childrenReach(2);
+      await lab.queueReaches(2);
       await hold.release();
       expect(await theirs).to.match(/__lock__\d{10}$/);
       await suite.kazoo.owner('main').release('kazoo-respecting-ours', lab.path);
@@ -89,7 +85,7 @@ describe('the names of other clients in the queue of a mutex', () => {
     it('cannot share a queue in the standard order: our acquire rejects with ForeignNodeError, and leaves no znode', async () => {
       const node = await suite.kazoo.owner('main').acquire('kazoo-respecting-ours', lab.path);
       expect((await rejection(lab.mutex.acquire())).code).to.equal('ERR_LOCK_FOREIGN_NODE');
-      await childrenReach(1);
+      await lab.queueReaches(1);
       expect((await rejection(lab.mutex.tryAcquire())).message).to.contain(String(node).split('/').at(-1));
       await suite.kazoo.owner('main').release('kazoo-respecting-ours', lab.path);
     });
@@ -113,13 +109,13 @@ describe('the names of other clients in the queue of a mutex', () => {
       const node = await thread.acquire('kazoo-respecting-ours', lab.path);
       const order: string[] = [String(node)];
       const ours = both.withLock((hold) => order.push(hold.path));
-      await childrenReach(2);
+      await lab.queueReaches(2);
       const next = suite.kazoo.owner('other');
       const theirs = next.acquire('kazoo-respecting-ours', lab.path).then((theirNode) => {
         order.push(String(theirNode));
         return next.release('kazoo-respecting-ours', lab.path);
       });
-      await childrenReach(3);
+      await lab.queueReaches(3);
       await thread.release('kazoo-respecting-ours', lab.path);
       await Promise.all([ours, theirs]);
       expect(order.map((name) => Number(name.slice(-10)))).to.deep.equal([0, 1, 2]);

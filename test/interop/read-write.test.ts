@@ -5,7 +5,6 @@ import { downgradesAtItsPlace } from '../../lab/programs/interop/curator.ts';
 import { Ledger } from '../../lab/programs/interop/ledger.ts';
 import type { Owner, Peer } from '../../lab/programs/interop/peer.ts';
 import { peersOfSuite, startNode } from '../../lab/programs/interop/peers.ts';
-import { until } from '../../lab/until.ts';
 
 describe('a read/write lock that is shared with Java Curator', () => {
   const lab = labOfEachTest('read-write');
@@ -13,9 +12,6 @@ describe('a read/write lock that is shared with Java Curator', () => {
   let rw: InterProcessReadWriteLock;
 
   beforeEach(() => void (rw = new InterProcessReadWriteLock(lab.client, lab.path)));
-
-  const queueReaches = (length: number): Promise<void> =>
-    until(`${length} are in the queue`, async () => (await lab.observer.children(lab.path)).length === length);
 
   it('no reader of either sees a write, and no write is lost', async function () {
     this.timeout(60_000);
@@ -48,19 +44,19 @@ describe('a read/write lock that is shared with Java Curator', () => {
       order.push('their writer');
       return writer.release('write', lab.path);
     });
-    await queueReaches(3);
+    await lab.queueReaches(3);
     const ourRead = rw.readLock.withLock(() => order.push('our reader'));
-    await queueReaches(4);
+    await lab.queueReaches(4);
     const ourWrite = rw.writeLock.withLock(() => order.push('our writer'));
-    await queueReaches(5);
+    await lab.queueReaches(5);
     const theirRead = late.acquire('read', lab.path).then(() => {
       order.push('their reader');
       return late.release('read', lab.path);
     });
-    await queueReaches(6);
+    await lab.queueReaches(6);
 
     await ours.release();
-    await queueReaches(5);
+    await lab.queueReaches(5);
     expect(order, 'their first reader still holds').to.deep.equal([]);
     await reader.release('read', lab.path);
     await Promise.all([theirWrite, ourRead, ourWrite, theirRead]);
@@ -76,7 +72,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
     await ours.release();
     expect(await rw.writeLock.tryAcquire()).to.equal(undefined);
     expect(await rw.writeLock.tryAcquire(50)).to.equal(undefined);
-    await queueReaches(1);
+    await lab.queueReaches(1);
     await thread.release('read', lab.path);
   });
 
@@ -87,7 +83,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
         const hold = await rw.writeLock.acquire();
         return [hold, await rw.readLock.acquire()];
       });
-      await queueReaches(2);
+      await lab.queueReaches(2);
       expect(await suite.java.owner('reader').acquire('read', lab.path, 50), 'while we write').to.equal(null);
       await writing.release();
       expect(await suite.java.owner('reader').acquire('read', lab.path)).to.equal(true);
@@ -104,13 +100,13 @@ describe('a read/write lock that is shared with Java Curator', () => {
         const writing = await rw.writeLock.acquire();
         // Long enough that it still waits when a busy machine asks for the participants.
         const theirs = writer.acquire('write', lab.path, 5_000);
-        await queueReaches(2);
+        await lab.queueReaches(2);
         const reading = await rw.readLock.acquire();
         await writing.release();
         expect(await rw.writeLock.participants(), 'it still waits').to.have.length(1);
         expect(await theirs, 'while we read').to.equal(null);
         const again = writer.acquire('write', lab.path);
-        await queueReaches(2);
+        await lab.queueReaches(2);
         await reading.release();
         expect(await again).to.equal(true);
       });
@@ -127,7 +123,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
       await rw.readLock.withLock(() => undefined);
       expect(await rw.writeLock.tryAcquire(50)).to.equal(undefined);
       const ours = rw.writeLock.acquire();
-      await queueReaches(2);
+      await lab.queueReaches(2);
       await thread.release('read', lab.path);
       await (await ours).release();
     });
@@ -138,7 +134,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
         await thread.acquire('write', lab.path);
         let isIn = false;
         const ours = rw.writeLock.acquire().finally(() => (isIn = true));
-        await queueReaches(2);
+        await lab.queueReaches(2);
         await thread.acquire('read', lab.path);
         await thread.release('write', lab.path);
         expect(await rw.writeLock.participants()).to.have.length(1);
@@ -152,7 +148,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
         const [thread, other] = [suite.java.owner('main'), suite.java.owner('other')];
         await thread.acquire('write', lab.path);
         const next = other.acquire('write', lab.path, 5_000);
-        await queueReaches(2);
+        await lab.queueReaches(2);
         await thread.acquire('read', lab.path);
         await thread.release('write', lab.path);
         expect(await next, 'while Java reads').to.equal(null);
@@ -165,9 +161,9 @@ describe('a read/write lock that is shared with Java Curator', () => {
         const thread = suite.java.owner('main');
         await thread.acquire('write', lab.path);
         const ours = rw.writeLock.acquire();
-        await queueReaches(2);
+        await lab.queueReaches(2);
         expect(await thread.acquire('read', lab.path)).to.equal(true);
-        await queueReaches(3);
+        await lab.queueReaches(3);
         await thread.release('write', lab.path);
         const writing = await ours;
         expect(
@@ -186,7 +182,7 @@ describe('a read/write lock that is shared with Java Curator', () => {
         const [thread, other] = [suite.java.owner('main'), suite.java.owner('other')];
         await thread.acquire('write', lab.path);
         const next = other.acquire('write', lab.path);
-        await queueReaches(2);
+        await lab.queueReaches(2);
         await thread.acquire('read', lab.path);
         await thread.release('write', lab.path);
         expect([await next, await thread.isOwned('read', lab.path)]).to.deep.equal([true, true]);

@@ -61,10 +61,9 @@ describe('revocation between Node and Java Curator', () => {
     const ours = mutex.acquire();
     await queueReaches(mutex, 2);
     expect(await forceRelease(lab.client, String(node), { timeoutMs: 1_000 })).to.equal('deleted');
-    const hold = await ours;
+    await using hold = await ours;
     expect([hold.isValid, await thread.isOwned('mutex', lab.path)]).to.deep.equal([true, true]);
     await thread.release('mutex', lab.path);
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 });

@@ -145,12 +145,11 @@ describe('a semaphore of 3 leases that is shared with Java Curator', () => {
     const count = `${lab.path}-count`;
     await suite.java.owner('main').setCount(count, 1);
     const shared = new InterProcessSemaphore(lab.client, lab.path, { sharedCount: count });
-    const first = await shared.acquire();
+    await using _first = await shared.acquire();
     const second = shared.acquire();
     await waitsForLease(2);
     await suite.java.owner('main').setCount(count, 2);
     await (await second).release();
-    await first.release();
   });
 });
 

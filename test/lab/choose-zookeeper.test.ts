@@ -20,11 +20,10 @@ describe('the ZooKeeper of the tests', () => {
     });
   });
 
-  for (const value of ['', '  ']) {
+  for (const value of ['', '  '])
     it(`is not taken from ZOOKEEPER_CONNECT="${value}"`, () => {
       expect(chooseZooKeeper({ ...bareDebian, env: { ZOOKEEPER_CONNECT: value } }).use).to.equal('install');
     });
-  }
 
   it('is a container if Docker has the image, even if the jars are there', () => {
     expect(chooseZooKeeper(everything)).to.deep.equal({ use: 'docker', image: 'zookeeper:3.9' });
@@ -59,11 +58,10 @@ describe('the ZooKeeper of the tests', () => {
     expect(chooseLocal({ ...bareDebian, jarsPresent: true }).use).to.equal('install');
   });
 
-  for (const missing of [{ isRoot: false }, { isDebian: false }]) {
+  for (const missing of [{ isRoot: false }, { isDebian: false }])
     it(`is missing, and cannot be installed, with ${JSON.stringify(missing)}`, () => {
       expect(chooseLocal({ ...bareDebian, ...missing })).to.deep.equal({ use: 'nothing' });
     });
-  }
 
   for (const [where, facts, command] of [
     [
@@ -81,12 +79,11 @@ describe('the ZooKeeper of the tests', () => {
       { isDebian: false, dockerAnswers: false, hasShared: false },
       'export ZOOKEEPER_CONNECT=127.0.0.1:2181',
     ],
-  ] as const) {
+  ] as const)
     it(`can be installed with one command, which ${where} gets as advice`, () => {
       const lines = adviseServer({ env: {}, ...facts }).split('\n');
       expect(lines.filter((line) => line.startsWith('  '))).to.deep.equal([`  ${command}`]);
     });
-  }
 
   it('cannot be started for tests that need their own, which the advice says if another one serves the rest', () => {
     const advice = adviseServer({ env: {}, isDebian: false, dockerAnswers: true, hasShared: true });

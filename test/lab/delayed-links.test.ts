@@ -25,9 +25,8 @@ describe('a delayed link', () => {
 
   const received = async (bytes: number): Promise<Buffer> => {
     const chunks: Buffer[] = [];
-    while (chunks.reduce((all, { length }) => all + length, 0) < bytes) {
+    while (chunks.reduce((all, { length }) => all + length, 0) < bytes)
       chunks.push(...((await once(near, 'data')) as [Buffer]));
-    }
     return Buffer.concat(chunks);
   };
 

@@ -16,7 +16,7 @@ describe('the Docker engine of the tests', () => {
   for (const [who, facts] of [
     ['root of another system', { ...rootOnDebian, isDebian: false }],
     ['a user of Debian', { ...rootOnDebian, isRoot: false }],
-  ] as const) {
+  ] as const)
     it(`is not started for ${who}: the error says what to do`, () => {
       expect(chooseEngine({ ...facts, answers: false })).to.deep.equal({
         use: 'nothing',
@@ -24,7 +24,6 @@ describe('the Docker engine of the tests', () => {
           'No Docker engine answers: start one that has zookeeper:3.9, or run this as root on Debian, where it installs one.',
       });
     });
-  }
 
   it('is not started if DOCKER_HOST names another one that does not answer', () => {
     expect(chooseEngine({ ...rootOnDebian, env: { DOCKER_HOST: 'tcp://docker:2375' }, answers: false })).to.deep.equal({

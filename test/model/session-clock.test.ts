@@ -57,11 +57,10 @@ describe(`the session clock in ${histories} histories of an ensemble (seed ${see
     expect(of(realRule).withoutMargin).to.deep.equal([]);
   });
 
-  for (const rule of brokenRules) {
+  for (const rule of brokenRules)
     it(`would trust a session after other servers know its end if its rule were "${rule.name}"`, () => {
       expect(of(rule).committed).to.have.length.above(3);
     });
-  }
 
   it('is tested with enough cases: sessions end, leaders change, deposed leaders answer syncs, and the end comes close to the deadline', () => {
     expect(counts.endedOnceProven / histories).to.be.above(0.3);

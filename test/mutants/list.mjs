@@ -1,8 +1,10 @@
 import { readdirSync } from 'node:fs';
+import { readBroken } from '../../scripts/mutants/read-broken.mjs';
 
 const folder = new URL('lines/', import.meta.url);
-const files = readdirSync(folder).sort();
-const modules = await Promise.all(files.map((file) => import(new URL(file, folder))));
+const all = readdirSync(folder)
+  .sort()
+  .flatMap((file) => readBroken(new URL(file, folder)));
 
 /**
  * The most important lines of src: a mutation of one of them causes two owners at once, a lost lock that its holder
@@ -10,4 +12,4 @@ const modules = await Promise.all(files.map((file) => import(new URL(file, folde
  * When it is replaced, at least one of the tests whose names contain one of `named` must fail. There is one file for
  * each kind of damage.
  */
-export const mutants = modules.flatMap((module) => module.mutants);
+export const mutants = all.map(({ name, edits: [edit], tests }) => ({ name, ...edit, tests }));

@@ -168,7 +168,7 @@ describe('an application that is built, tested or run by other tools', function 
   for (const [name, start] of [
     ['Bun', 'bun '],
     ['Deno', 'deno run '],
-  ] as const) {
+  ] as const)
     describe(`by ${name}, as docs/tools.md says`, () => {
       it('imports the package and locks', () => runs('app.mjs', 'bigint'));
 
@@ -189,5 +189,4 @@ describe('an application that is built, tested or run by other tools', function 
         );
       }
     });
-  }
 });

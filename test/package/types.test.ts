@@ -34,11 +34,10 @@ describe('the types of the packages', function () {
 
   after(() => consumer[Symbol.dispose]());
 
-  for (const [name, options] of Object.entries(compilers)) {
+  for (const [name, options] of Object.entries(compilers))
     it(`are the types that applications rely on, and compile completely, with ${name}`, async () => {
       await consumer.compile(['api.mts'], { ...options, noEmit: true });
     });
-  }
 
   it('can be used from CommonJS', async () => {
     await consumer.compile(['api.cts'], { module: 'nodenext', noEmit: true });
@@ -51,11 +50,10 @@ describe('the types of the packages', function () {
   for (const [name, file, options] of [
     ['of CommonJS with module: nodenext', 'api.cts', { module: 'nodenext' }],
     ['with module: commonjs, moduleResolution: node', 'api.ts', { module: 'commonjs', moduleResolution: 'node' }],
-  ] as const) {
+  ] as const)
     it(`compile with TypeScript 5.4 in a file ${name}`, async () => {
       await consumer.compile([file], { ...options, noEmit: true }, consumer.pathOf('node_modules/typescript/bin/tsc'));
     });
-  }
 
   it('need no DOM, and compile with it', async () => {
     await consumer.compile(['api.mts'], { module: 'nodenext', lib: ['es2022', 'dom'], noEmit: true });
@@ -64,12 +62,11 @@ describe('the types of the packages', function () {
   // The types of each supported line of Node, and the newest; by day the oldest and the newest line. Ranges, because a
   // registry names a version as its latest some minutes before all of its copies have it. The last tests, because they
   // replace the types of Node.
-  for (const version of process.env['PACKAGE_NIGHT'] ? ['20', '22', '24', '*'] : ['20', '26']) {
+  for (const version of process.env['PACKAGE_NIGHT'] ? ['20', '22', '24', '*'] : ['20', '26'])
     it(`compile completely with @types/node@${version}`, async function () {
       this.timeout(300_000); // an installation
       await consumer.add(`@types/node@${version}`);
       consumer.write('everything.mts', everything);
       await consumer.compile(['everything.mts'], { module: 'nodenext', noEmit: true });
     });
-  }
 });

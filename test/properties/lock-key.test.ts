@@ -102,10 +102,9 @@ describe('a lock key', () => {
     ['a:b', 'c', 'a%3Ab:c'],
     ['half', '\ud800', 'half:%uD800'],
     ['half', '%uD800', 'half:%25uD800'],
-  ] as const) {
+  ] as const)
     it(`of ${JSON.stringify(type)} and ${JSON.stringify(target)} is ${key}`, () =>
       expect(lockKey(type, target)).to.equal(key));
-  }
 
   it('is complete up to 255 characters', () => {
     expect(lockKey('t', 'x'.repeat(253))).to.equal(`t:${'x'.repeat(253)}`);

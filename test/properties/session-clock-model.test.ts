@@ -10,7 +10,7 @@ describe('the session clock in quiet times', () => {
   for (const [timeoutMs, leastMs] of [
     [30_000, 11_000],
     [4_000, 1_400],
-  ] as const) {
+  ] as const)
     it(`is extended while at least ${leastMs} ms of a ${timeoutMs} ms session are left`, () => {
       for (let index = 0; index < 50; index += 1) {
         const random = new Random(seed, index);
@@ -19,12 +19,11 @@ describe('the session clock in quiet times', () => {
         expect(judge.leastLeftMs).to.be.within(leastMs, timeoutMs);
       }
     });
-  }
 });
 
 describe('the schedule of the proofs in times without faults', () => {
   for (const timeoutMs of [4_000, 30_000]) {
-    for (const slowestMs of [1, timeoutMs / 200]) {
+    for (const slowestMs of [1, timeoutMs / 200])
       it(`keeps each hold of a ${timeoutMs} ms session alive, whatever the age of the proof at its grant, if a message takes up to ${slowestMs} ms`, () => {
         const left: number[] = [];
         const holds = { granted: 0, afterAttach: 0, died: 0 };
@@ -43,6 +42,5 @@ describe('the schedule of the proofs in times without faults', () => {
         for (const tenth of [3, 4, 5, 6, 7, 8])
           expect(left.filter((part) => Math.floor(part * 10) === tenth).length, `${tenth} tenths left`).to.be.above(5);
       });
-    }
   }
 });

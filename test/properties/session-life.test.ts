@@ -73,9 +73,8 @@ describe(`the life of a session, in every order of ${depth} events`, function ()
       expect(walk.seen.get(order), order).to.be.above(10);
   });
 
-  for (const { name, rules, says } of brokenRules) {
+  for (const { name, rules, says } of brokenRules)
     it(`would break them if ${name}`, () => {
       expect(() => new LifeWalk(rules).explore(depth)).to.throw(says);
     });
-  }
 });

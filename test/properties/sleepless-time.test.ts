@@ -33,7 +33,7 @@ function lag(machine: Machine): () => number {
   };
 }
 
-for (const granularityMs of [10, 1_000] as const) {
+for (const granularityMs of [10, 1_000] as const)
   describe(`sleepless time, with any events, on a machine with an uptime in units of ${granularityMs} ms`, () => {
     it('counts every nap of 30 ms to 10 h to within 5 ms, at any phase of the uptime', () => {
       fc.assert(
@@ -103,7 +103,6 @@ for (const granularityMs of [10, 1_000] as const) {
       );
     });
   });
-}
 
 describe('sleepless time, with a wall clock that is set to any time', () => {
   it('adds nothing where the uptime is fine', () => {

@@ -116,9 +116,8 @@ describe('the names of a weighted lock', () => {
       `_c_not-a-uuid-lock-+07x10-0000000001`,
       'lock-+07x10-0000000001',
       '',
-    ]) {
+    ])
       expect(weightedChild(name), name).to.equal(undefined);
-    }
   });
 });
 
@@ -153,9 +152,8 @@ describe('a claim', () => {
       '{"holder":"lock-0000000001","overtakers":[]}',
       '{"holder":7,"overtakers":[]}',
       '{',
-    ]) {
+    ])
       expect(decodeClaim(Buffer.from(text)), text).to.equal('foreign');
-    }
     const { name: holder } = child('6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a', 1, 1, 1);
     for (const overtakers of [undefined, {}, ['1'], [1.5], [null]])
       expect(decodeClaim(Buffer.from(JSON.stringify({ holder, overtakers })))).to.equal('foreign');

@@ -18,7 +18,7 @@ describe('a simulated ensemble and the embedded ZooKeeper', function () {
     [1, 0],
     [3, 2],
     [3, 0],
-  ] as const) {
+  ] as const)
     it(`give the same answers to ${count} sequences of requests, at member ${member} of ${members} (seed ${seed})`, async () => {
       await fc.assert(
         fc.asyncProperty(sequences, async (sequence) => {
@@ -36,5 +36,4 @@ describe('a simulated ensemble and the embedded ZooKeeper', function () {
         { numRuns: count, seed },
       );
     });
-  }
 });

@@ -20,7 +20,7 @@ describe('a command that runs after the end of a process', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const)
     it(`runs after ${signal}`, async () => {
       const child = spawn(process.execPath, script('setInterval(() => {}, 1_000); console.log("ready");'), {
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -31,7 +31,6 @@ describe('a command that runs after the end of a process', () => {
       await once(child, 'exit');
       await until('the mark exists', () => existsSync(mark));
     });
-  }
 
   it('does not keep the process alive, and runs after a normal end', async () => {
     await promisify(execFile)(process.execPath, script(''));

@@ -54,7 +54,7 @@ describe('an ACL', () => {
       [entry('digest', digestId('bob:under the rose'))],
       [{ scheme: 'custom', credentials: 'x' }],
     ],
-  ] as const) {
+  ] as const)
     it(`${what} is accepted`, () => {
       const { aclFor, aclForParents, aclSchemes } = checkedAcl(acl, auth);
       const list = acl === 'open' ? [anyone(permission.all)] : acl === 'creator-only' ? creatorOnly : acl;
@@ -62,9 +62,8 @@ describe('an ACL', () => {
       for (const path of ['/', '/a', '/a/lock']) expect(aclForParents(path, '/a/lock')).to.deep.equal(list);
       expect([...aclSchemes]).to.have.members([...new Set(list.map(({ scheme }) => scheme))]);
     });
-  }
 
-  for (const missing of [permission.read, permission.create, permission.delete]) {
+  for (const missing of [permission.read, permission.create, permission.delete])
     it(`that does not give permission ${missing} is refused: no lock works below such a znode`, () => {
       expect(check([anyone(permission.all & ~missing)])).to.throw(
         TypeError,
@@ -75,7 +74,6 @@ describe('an ACL', () => {
         `(${missing}) to a client without the option \`auth\`:`,
       );
     });
-  }
 
   it('that gives all rights to another account is refused', () => {
     for (const id of [digestId('bob:open sesame'), digestId('alice:open barley')])

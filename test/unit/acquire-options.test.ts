@@ -62,12 +62,11 @@ describe('the options of an acquire', () => {
       'Unknown option `lease` of acquire: accepted are timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data',
     ],
   ];
-  for (const [options, kind, message] of refused) {
+  for (const [options, kind, message] of refused)
     it(`are refused with ${message.slice(0, 120)}`, () => {
       expect(() => checkAcquireOptions('acquire', options)).to.throw(kind, message);
       if (!('lease' in options)) expect(() => checkTryOptions(options)).to.throw(kind, message);
     });
-  }
 
   it('are accepted at their limits', () => {
     for (const leaseMs of [1, 1.5, 2 ** 31, Number.MAX_VALUE])

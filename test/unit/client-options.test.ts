@@ -128,8 +128,7 @@ describe("a client's options", () => {
       [null],
       [{ scheme: '', credentials: 'user:hunter2' }],
       [{ scheme: 'digest', credentials: ['user:hunter2'] }],
-    ]) {
+    ])
       expect(check({ auth })).to.throw(TypeError, /^Expected `auth` to be an array(?!.*hunter2)/);
-    }
   });
 });

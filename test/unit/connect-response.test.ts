@@ -31,11 +31,10 @@ describe('a ConnectResponse', () => {
     ['that grants 99 ms', { timeoutMs: 99 }, 'The server granted a session timeout of 99 ms'],
     ['with session id 0', { sessionId: 0n }, 'The server granted a session without an id'],
     ['of a read-only server', { readOnly: true }, 'The server is read-only'],
-  ] as const) {
+  ] as const)
     it(`${what} is refused`, () => {
       expect(() => read(fields)).to.throw(RangeError, reason);
     });
-  }
 
   it('that grants 100 ms is accepted', () => {
     expect(read({ timeoutMs: 100 }).timeoutMs).to.equal(100);

@@ -37,11 +37,10 @@ describe('a connect string', () => {
       },
     ],
   ];
-  for (const [text, parsed] of taken) {
+  for (const [text, parsed] of taken)
     it(`may be ${JSON.stringify(text)}`, () => {
       expect(parseConnectString(text)).to.deep.equal(parsed);
     });
-  }
 
   const refused: [unknown, string][] = [
     [undefined, ', got undefined'],
@@ -83,11 +82,10 @@ describe('a connect string', () => {
     ['a:1/app,b:2/app', 'its chroot "/app,b:2/app" contains a comma; the chroot stands once, behind the last host'],
     ['zk://zk1:2181/app', 'leave out the scheme'],
   ];
-  for (const [text, why] of refused) {
+  for (const [text, why] of refused)
     it(`may not be ${JSON.stringify(text)}: ${why}`, () => {
       expect(() => parseConnectString(text)).to.throw(TypeError, why);
     });
-  }
 
   it("is refused with the option's name, its value and the accepted values", () => {
     const message = 'Expected `connectString` to be host[:port][,host[:port]…][/chroot], got "zk1:0": ';
@@ -101,14 +99,13 @@ describe('a connect string', () => {
       .that.is.instanceOf(InvalidPathError);
   });
 
-  for (const text of ['user:secret@zk1:2181', 'zk1,user:secret@zk2/app', 'zk://user:secret@zk1:2181,zk2/app']) {
+  for (const text of ['user:secret@zk1:2181', 'zk1,user:secret@zk2/app', 'zk://user:secret@zk1:2181,zk2/app'])
     it(`is refused without the secret of ${text} in the message`, () => {
       expect(() => parseConnectString(text))
         .to.throw(TypeError, '***@')
         .with.property('message')
         .that.does.not.include('secret');
     });
-  }
 });
 
 describe('describeHosts', () => {

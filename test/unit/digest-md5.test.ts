@@ -24,7 +24,7 @@ describe('the answer to a challenge of DIGEST-MD5', () => {
       '7285c2d45f941e31858cd8d76ce5c9b1',
       '3a9b115ebc704a7b504b8f705389320e',
     ],
-  ] as const) {
+  ] as const)
     it(`is the one that Java computes for ${user}, and so is the confirmation`, () => {
       const asked = challenge(`realm="zk-sasl-md5",nonce="${nonce}",charset=utf-8,algorithm=md5-sess`);
       const answer = answerChallenge(asked, { username: user, password }, clientNonce);
@@ -35,7 +35,6 @@ describe('the answer to a challenge of DIGEST-MD5', () => {
       expect(isConfirmed(Buffer.from(`rspauth=${'0'.repeat(32)}`), answer)).to.equal(false);
       expect(isConfirmed(Buffer.alloc(0), answer)).to.equal(false);
     });
-  }
 
   it('never contains the password', () => {
     const { token } = answerChallenge(challenge(usual), { username: 'a', password: 'Open-Sesame' }, 'n');
@@ -62,11 +61,10 @@ describe('the answer to a challenge of DIGEST-MD5', () => {
     ['another algorithm', 'nonce="n",algorithm=md5', 'not one of DIGEST-MD5'],
     ['only encryption', 'nonce="n",algorithm=md5-sess,qop="auth-conf"', 'only "auth" is supported'],
     ['5000 bytes', `nonce="${'n'.repeat(5_000)}"`, 'too long'],
-  ] as const) {
+  ] as const)
     it(`is refused for a challenge with ${fault}`, () => {
       expect(() => answerChallenge(challenge(fields), account, 'c')).to.throw(RangeError, message);
     });
-  }
 
   it('is refused for a user name that the server cannot read', () => {
     const old = challenge('nonce="n",algorithm=md5-sess');

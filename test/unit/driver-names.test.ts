@@ -49,11 +49,10 @@ describe('names of znodes', () => {
       `_c_${hex}0-lock-0000000004`,
       `x_c_${uuid}-`,
       '_c_-',
-    ]) {
+    ])
       it(`finds none in ${name}`, () => {
         expect(uuidOf(name)).to.equal(undefined);
       });
-    }
   });
 
   describe('findProtected', () => {
@@ -76,11 +75,10 @@ describe('names of znodes', () => {
       ['lock--000000001', -1],
       ['lock-0000000001-lock-0000000002', 2],
     ];
-    for (const [name, sequence] of sequences) {
+    for (const [name, sequence] of sequences)
       it(`of ${name} is ${sequence}`, () => {
         expect(sequenceOf(name, 'lock-')).to.equal(sequence);
       });
-    }
 
     for (const name of [
       'lock-',
@@ -97,11 +95,10 @@ describe('names of znodes', () => {
       'lock-0000000004/',
       'lease-0000000004',
       '',
-    ]) {
+    ])
       it(`does not exist in ${JSON.stringify(name)}, which no server wrote`, () => {
         expect(sequenceOf(name, 'lock-')).to.equal(undefined);
       });
-    }
 
     it('is also read after another lock name', () => {
       expect(sequenceOf(`_c_${uuid}-__WRIT__0000000009`, '__WRIT__')).to.equal(9);
@@ -130,11 +127,10 @@ describe('names of znodes', () => {
       `${uuid}-lock-0000000004`,
       `${hex}-lock-0000000004`,
       `_c_${uuid.toUpperCase()}-lock-0000000004`,
-    ]) {
+    ])
       it(`leaves out ${name}`, () => {
         expect(foreignNames([name], 'lock-')).to.deep.equal([]);
       });
-    }
 
     for (const name of [
       `_c_${uuid}-__READ__0000000004`,
@@ -156,11 +152,10 @@ describe('names of znodes', () => {
       '_c_-lock-0000000004',
       `x_c_${uuid}-lock-0000000004`,
       `${uuid}-${uuid}-lock-0000000004`,
-    ]) {
+    ])
       it(`names ${name}`, () => {
         expect(foreignNames([name], 'lock-')).to.deep.equal([name]);
       });
-    }
 
     it('keeps the order of the list', () => {
       expect(foreignNames(['b', curators, 'a'], 'lock-')).to.deep.equal(['b', 'a']);

@@ -23,13 +23,12 @@ describe('the driver of leases', () => {
     [1, [true, false, false]],
     [2, [true, true, false]],
     [3, [true, true, true]],
-  ] as const) {
+  ] as const)
     it(`with ${maxLeases} leases grants the first ${Math.max(0, maxLeases)}`, () => {
       expect(
         [first, second, third].map((ours) => driverOf(maxLeases).decide([first, second, third], ours).held),
       ).to.deep.equal(held);
     });
-  }
 
   it('grants no znode that Java would not grant: with at most `maxLeases` children all are granted', () => {
     for (let children = 1; children <= 3; children += 1) {

@@ -28,11 +28,10 @@ describe('the owner of a lock', () => {
     '{"host":"a b","pid":7}',
     '{"host":"a\\u202eb","pid":7}',
     `{"host":"${'a'.repeat(600)}","pid":7}`,
-  ]) {
+  ])
     it(`is unknown in ${JSON.stringify(data.slice(0, 40))}`, () => {
       expect(ownerIn(Buffer.from(data), '0x1')).to.equal(undefined);
     });
-  }
 
   it('may have a host name in any language', () => {
     expect(ownerIn(Buffer.from('{"host":"Zoës-Büro’s_1","pid":7}'), '0x1')?.host).to.equal('Zoës-Büro’s_1');

@@ -117,13 +117,12 @@ describe('application code that is called', () => {
     }),
   };
 
-  for (const [how, fail] of Object.entries(failures)) {
+  for (const [how, fail] of Object.entries(failures))
     it(`and ${how} stops nothing: the error becomes a process warning`, async () => {
       const warned = once(process, 'warning');
       tellApplication(fail);
       expect(String(((await warned) as Error[])[0]?.message)).to.match(/enough|cannot be shown|x/);
     });
-  }
 
   it('may return a promise where a value is needed now, and its rejection is ignored', async () => {
     const answer = askApplication(() => Promise.reject(new Error('enough')));

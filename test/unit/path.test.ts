@@ -2,11 +2,10 @@ import { expect } from 'chai';
 import { InvalidPathError, join, lockPath, parentsOf, validatePath } from '../../src/zookeeper/wire/path.js';
 
 describe('a path', () => {
-  for (const path of ['/', '/a', '/locks/orders/42', '/a b', '/...', '/.a', '/a.', '/..a', '/a..', '/é/日本']) {
+  for (const path of ['/', '/a', '/locks/orders/42', '/a b', '/...', '/.a', '/a.', '/..a', '/a..', '/é/日本'])
     it(`may be ${path}`, () => {
       expect(validatePath(path)).to.equal(path);
     });
-  }
 
   const refused: [unknown, string][] = [
     ['', 'Path length must be > 0'],
@@ -29,11 +28,10 @@ describe('a path', () => {
     [42, 'Expected `path` to be a string that starts with /, got 42'],
     [['/a'], 'Expected `path` to be a string that starts with /, got an array'],
   ];
-  for (const [path, why] of refused) {
+  for (const [path, why] of refused)
     it(`may not be ${JSON.stringify(path)}: ${why}`, () => {
       expect(() => validatePath(path)).to.throw(InvalidPathError, why);
     });
-  }
 
   it('may contain the characters next to each refused range, but not the ends of the range', () => {
     const taken = [0x20, 0x7e, 0xa0, 0xd7ff, 0xf900, 0xffef];

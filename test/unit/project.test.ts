@@ -36,7 +36,7 @@ describe('the address of the project', () => {
     ['an error', new ClientClosedError('nothing can be acquired')],
     ['a lost hold', new LockLostError('/locks/a/x', 'session-deadline')],
   ];
-  for (const [what, error] of errors) {
+  for (const [what, error] of errors)
     it(`is in the docsUrl of ${what}, which leads to a heading of docs/errors.md`, () => {
       const [page = '', anchor = ''] = error.docsUrl.split('#');
       expect(page).to.equal(`${url}/blob/main/docs/errors.md`);
@@ -44,7 +44,6 @@ describe('the address of the project', () => {
       const headings = readFileSync(join(root, 'docs/errors.md'), 'utf8').match(/^#+ .*$/gm) ?? [];
       expect(headings.map(anchorOf)).to.include(anchor);
     });
-  }
 });
 
 describe('the version of the package', () => {

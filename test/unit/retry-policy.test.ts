@@ -200,9 +200,8 @@ describe('a retry policy refuses', () => {
       `Expected \`sleepMs\` to be ${duration}, got -1`,
     ],
   ];
-  for (const [what, build, type, message] of cases) {
+  for (const [what, build, type, message] of cases)
     it(what, () => {
       expect(build).to.throw(type, message);
     });
-  }
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
 const { changelogOf, isAfter, manifestWith, withVersion } = (await import(script('release/version.mjs'))) as {
@@ -38,7 +38,7 @@ interface Result {
 interface Mutant {
   name: string;
   file: string;
-  tests: { files: string[] };
+  tests: { files: string[]; named: string[] };
 }
 
 describe('the test files of a run', () => {
@@ -114,7 +114,7 @@ describe('the mutants of a change', () => {
   const mutant = (name: string, file: string): Mutant => ({
     name,
     file,
-    tests: { files: [`test/unit/${name}.test.ts`] },
+    tests: { files: [`test/unit/${name}.test.ts`], named: [] },
   });
   const all = [
     ...['a', 'b', 'c'].map((name) => mutant(name, 'src/client/options.ts')),
@@ -153,11 +153,10 @@ describe('the version of a release', () => {
     ['v1.0.0', '0.1.0', false],
     [undefined, '0.1.0', false],
   ];
-  for (const [version, released, isTaken] of cases) {
+  for (const [version, released, isTaken] of cases)
     it(`may ${isTaken ? '' : 'not '}be ${version ?? 'left out'} after ${released ?? 'no release, with 0.1.0 in package.json'}`, () => {
       expect(isAfter(version, released, '0.1.0')).to.equal(isTaken);
     });
-  }
 });
 
 describe('the version that the code knows', () => {
@@ -238,6 +237,13 @@ describe('the lines that mutants and broken builds replace', () => {
     const lines = [...mutants, ...ofSimulation.flatMap(({ edits }) => edits), ...ofTraces.map(({ edit }) => edit)];
     expect(lines.length).to.be.above(600);
     expect(once(lines)).to.deep.equal([]);
+  });
+
+  it('are guarded by tests of a file that exists', async () => {
+    const { mutants } = (await import(script('../test/mutants/list.mjs'))) as { mutants: Mutant[] };
+    const isGuarded = ({ tests: { files, named } }: Mutant): boolean =>
+      named.length > 0 && files.every((file) => existsSync(new URL(`../../${file}`, import.meta.url)));
+    expect(mutants.filter((mutant) => !isGuarded(mutant))).to.deep.equal([]);
   });
 });
 

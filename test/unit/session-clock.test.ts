@@ -116,7 +116,7 @@ describe('the session clock', () => {
   for (const [timeoutMs, leastMs] of [
     [30_000, 11_000],
     [4_000, 1_400],
-  ] as const) {
+  ] as const)
     it(`leaves ${leastMs} ms right before each renewal with a heartbeat every sixth of ${timeoutMs} ms, and answers that take 30 ms`, () => {
       let proof = learn(unproven, granted(0, timeoutMs));
       let sentAt = 5;
@@ -127,7 +127,6 @@ describe('the session clock', () => {
         sentAt += 30 + timeoutMs / 6;
       }
     });
-  }
 
   it('stays equally fresh under a steady load of writes, and stores only a few of them', () => {
     let proof = learn(unproven, granted(0));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Machine } from '../../lab/servers/machine.ts';
 
-for (const granularityMs of [10, 1_000] as const) {
+for (const granularityMs of [10, 1_000] as const)
   describe(`sleepless time with an uptime in units of ${granularityMs} ms`, () => {
     it("runs at the rate of the machine's clock, and reads its uptime once", () => {
       const machine = new Machine({ granularityMs });
@@ -57,7 +57,6 @@ for (const granularityMs of [10, 1_000] as const) {
       expect(machine.now()).to.equal(before);
     });
   });
-}
 
 describe('sleepless time', () => {
   it('does not count a clock that is set forward as a sleep', () => {

@@ -93,7 +93,7 @@ describe('the error of a failed handshake', () => {
     ['ERR_SSL_UNSUPPORTED_PROTOCOL', 'protocol'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'not-tls'],
     ['ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', 'alert'],
-  ] as const) {
+  ] as const)
     it(`${code} is the problem ${problem}`, () => {
       const error = explainTls(Object.assign(new Error('x'), { code }), host, false);
       expect(error)
@@ -101,7 +101,6 @@ describe('the error of a failed handshake', () => {
         .and.include({ problem, server: 'zk1:2281', isDefinite: problem !== 'alert' });
       if (problem !== 'wrong-name') expect(String(error)).to.contain(code);
     });
-  }
 
   it('is found in the text of OpenSSL if Node.js gives it no code of its own', () => {
     const error = Object.assign(

@@ -29,14 +29,13 @@ describe('an option', () => {
     [undefined, 'undefined'],
     [true, 'true'],
   ];
-  for (const [value, text] of shown) {
+  for (const [value, text] of shown)
     it(`that is ${text} where a number belongs is refused, and shown as that`, () => {
       expect(() => expectDuration('timeoutMs', value)).to.throw(
         TypeError,
         `Expected \`timeoutMs\` to be a number of milliseconds ≥ 0, got ${text}`,
       );
     });
-  }
 
   it('may be 0 if it is a duration, but not if it must be positive', () => {
     expectDuration('timeoutMs', 0);
@@ -65,9 +64,8 @@ describe('an option', () => {
   it('is an AbortSignal of any implementation, or is refused', () => {
     expectSignal('signal', new AbortController().signal);
     expectSignal('signal', { aborted: false, addEventListener: () => undefined });
-    for (const value of [null, 5, {}, { aborted: false }, { addEventListener: () => undefined }]) {
+    for (const value of [null, 5, {}, { aborted: false }, { addEventListener: () => undefined }])
       expect(() => expectSignal('signal', value)).to.throw(TypeError, 'Expected `signal` to be an AbortSignal');
-    }
   });
 
   it('that does not exist is refused with its name', () => {
@@ -94,14 +92,13 @@ describe('an option', () => {
     [AbortSignal.timeout(100), 'an AbortSignal: pass it as { signal }'],
     [new AbortController(), 'an AbortController: pass its signal as { signal }'],
   ];
-  for (const [value, text] of notPlain) {
+  for (const [value, text] of notPlain)
     it(`has its place in a plain object, and not in ${text}`, () => {
       expect(() => expectOptions('acquire', value, ['timeoutMs', 'signal'])).to.throw(
         TypeError,
         `Expected \`acquire options\` to be a plain object with timeoutMs, signal, got ${text}`,
       );
     });
-  }
 
   it('is a signal only for calls that accept one, also for a caller that passes a polyfill of it', () => {
     const signal = { aborted: false, addEventListener: () => undefined };

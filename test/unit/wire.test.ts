@@ -71,16 +71,15 @@ describe('Writer and Reader', () => {
       ['/', '/äpp'],
       ['/locks', '/äpp/locks'],
       ['/äpp', '/äpp/äpp'],
-    ] as const) {
+    ] as const)
       it(`write ${path} as ${onServers}, and read it back`, () => {
         const frame = new Writer(chroot).path(path).paths([path]).text(path).frame();
         const raw = new Reader(frame, 4);
         expect([raw.path(), raw.int(), raw.path(), raw.text()]).to.deep.equal([onServers, 1, onServers, path]);
         expect(new Reader(frame, 4, chroot).path()).to.equal(path);
       });
-    }
 
-    for (const path of ['/', '/äp', '/äpple', '/other/äpp', '']) {
+    for (const path of ['/', '/äp', '/äpple', '/other/äpp', ''])
       it(`refuse to read "${path}", which is not below it`, () => {
         const frame = new Writer().text(path).frame();
         expect(() => new Reader(frame, 4, chroot).path()).to.throw(
@@ -88,7 +87,6 @@ describe('Writer and Reader', () => {
           `The path ${path} is not below the chroot /äpp`,
         );
       });
-    }
 
     it('show only the start of a long path that is not below the chroot', () => {
       const frame = new Writer().text('x'.repeat(1_000_000)).frame();

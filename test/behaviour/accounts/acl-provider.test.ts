@@ -14,10 +14,9 @@ describe('an ACL provider', () => {
       auth: [digest('alice:open sesame')],
       acl: (of) => (of.startsWith(`${path}/`) ? creatorOnly : [anyone(permission.all)]),
     });
-    const hold = await new InterProcessMutex(mine.client, path).acquire();
+    await using hold = await new InterProcessMutex(mine.client, path).acquire();
     expect(await outside.acl(path)).to.deep.equal([anyone(permission.all)]);
     expect((await mine.acl(hold.path))[0]?.scheme).to.equal('digest');
-    await hold.release();
   });
 
   it('is called with paths below the chroot, and with / if the chroot itself is missing', async () => {
@@ -31,7 +30,7 @@ describe('an ACL provider', () => {
         return path === '/' || path === '/locks' ? [anyone(permission.all)] : mayOnlyBeRead;
       },
     });
-    const hold = await new InterProcessMutex(mine.client, '/locks/orders').acquire();
+    await using hold = await new InterProcessMutex(mine.client, '/locks/orders').acquire();
     const ofNode = `${hold.path.slice(0, hold.path.indexOf('_c_'))}_c_`;
     expect(new Set(asked.map((path) => path.replace(/_c_.*/, '_c_')))).to.deep.equal(
       new Set([ofNode, '/', '/locks', '/locks/orders']),
@@ -40,7 +39,6 @@ describe('an ACL provider', () => {
       expect(await outside.acl(path)).to.deep.equal([anyone(permission.all)]);
     for (const path of [`${chroot}/locks/orders`, `${chroot}${hold.path}`])
       expect(await outside.acl(path)).to.deep.equal(mayOnlyBeRead);
-    await hold.release();
   });
 
   it('is called with the full path if a name below the chroot begins with the name of the chroot', async () => {

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { AuthFailedError, InterProcessMutex, type Credential } from '../../../src/index.ts';
 import { Reader } from '../../../src/zookeeper/wire/wire.ts';
-import { reached } from '../../../lab/reached.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { connectObserver } from '../../../lab/wire/observer.ts';
 import { testPath } from '../../../lab/test-path.ts';
@@ -18,9 +17,8 @@ describe('digest authentication', () => {
   /** The frames that the client sent on each connection, in order. */
   const connections = (): Frame[][] => {
     const all = new Map<number, Frame[]>();
-    for (const frame of lab.proxy.frames) {
+    for (const frame of lab.proxy.frames)
       if (frame.from === 'client') all.set(frame.connection, [...(all.get(frame.connection) ?? []), frame]);
-    }
     return [...all.values()];
   };
 
@@ -46,11 +44,8 @@ describe('digest authentication', () => {
       await watching(count);
     }
     const sessionId = mine.client.session.id;
-    const suspended = reached(mine.client, 'suspended');
     // The client must not reconnect before its session has ended.
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect(mine.client);
     await outside.endSession(mine.client);
     await lab.proxy.accept();
     await watching(4);
@@ -75,10 +70,7 @@ describe('digest authentication', () => {
     const path = testPath('asked-before');
     const mutex = new InterProcessMutex(mine.client, path);
     const hold = await mutex.acquire();
-    const suspended = reached(mine.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect(mine.client);
     const releasing = hold.release();
     const acquiring = mutex.acquire();
     const queue = mutex.participants();

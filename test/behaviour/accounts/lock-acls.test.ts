@@ -25,11 +25,9 @@ describe('a lock’s ACLs', () => {
 
   it('allow everything to everybody by default', async () => {
     const path = testPath('open');
-    const hold = await new InterProcessMutex(owner.client, path).acquire();
-    for (const created of [parentOf(path), path, hold.path]) {
+    await using hold = await new InterProcessMutex(owner.client, path).acquire();
+    for (const created of [parentOf(path), path, hold.path])
       expect(await outside.acl(created), created).to.deep.equal([anyone(permission.all)]);
-    }
-    await hold.release();
   });
 
   it('with the scheme auth name the credentials of the creator, on the parents as well', async () => {
@@ -88,20 +86,18 @@ describe('a lock’s ACLs', () => {
         return of === '/' ? [anyone(permission.all)] : creatorOnly;
       },
     });
-    const hold = await new InterProcessMutex(mine.client, '/provider/orders').acquire();
+    await using hold = await new InterProcessMutex(mine.client, '/provider/orders').acquire();
     expect([...asked]).to.include.members(['/', '/provider', '/provider/orders']);
     expect([...asked].filter((of) => of.startsWith(chroot))).to.deep.equal([]);
     expect(await outside.acl(chroot)).to.deep.equal([anyone(permission.all)]);
-    for (const guarded of [path, `${path}/orders`, `${chroot}${hold.path}`]) {
+    for (const guarded of [path, `${path}/orders`, `${chroot}${hold.path}`])
       expect(await rejection(outside.read(guarded)), guarded).to.have.property('code', 'NO_AUTH');
-    }
-    await hold.release();
   });
 
   for (const [kind, options] of [
     ['a lock with weights', { weights: {} }],
     ['a sticky lock', { sticky: { idleMs: 1_000 } }],
-  ] as const) {
+  ] as const)
     it(`without the permission to write are an error for ${kind}, and nothing is created`, async () => {
       const path = testPath('no-write');
       const acl = [anyone(permission.read | permission.create | permission.delete)];
@@ -116,7 +112,6 @@ describe('a lock’s ACLs', () => {
       expect(await rejection(outside.children(parentOf(path)))).to.have.property('code', 'NO_NODE');
       await (await new InterProcessMutex(mine.client, path).acquire()).release();
     });
-  }
 
   for (const [fault, broken, message] of [
     [
@@ -129,7 +124,7 @@ describe('a lock’s ACLs', () => {
     ['returns an empty list', () => [], 'Expected `acl("'],
     ['returns something else than a list', () => 'world', 'Expected `acl("'],
     ['returns permissions that do not exist', () => [{ permissions: 32, scheme: 'world', id: 'anyone' }], '1 to 31'],
-  ] as const) {
+  ] as const)
     it(`of a provider that ${fault}: the acquire rejects, and nothing is created`, async () => {
       const path = testPath('broken-provider');
       await using mine = await account(connectString, { acl: broken as () => AclEntry[] });
@@ -137,5 +132,4 @@ describe('a lock’s ACLs', () => {
       expect(error.message).to.contain(message);
       expect(await rejection(outside.children(parentOf(path)))).to.have.property('code', 'NO_NODE');
     });
-  }
 });

@@ -48,9 +48,8 @@ describe('another account', () => {
   /** Checks that the queue has not changed: the holder holds, and the waiter with its znode is next. */
   const undisturbed = async ({ path, hold, waiting, waitingPath, granted }: Scene): Promise<void> => {
     // A server sends pending watch events before it answers the client's next request.
-    for (const each of [holder, waiter]) {
+    for (const each of [holder, waiter])
       expect((await each.children(path)).map((name) => `${path}/${name}`)).to.have.members([hold.path, waitingPath]);
-    }
     expect(hold.isValid).to.equal(true);
     expect(granted).to.deep.equal([hold.path]);
     expect(await hold.release()).to.equal('released');
@@ -75,7 +74,7 @@ describe('another account', () => {
   for (const [who, auth] of [
     ['without credentials', []],
     ['with other credentials', [digest('mallory:open barley')]],
-  ] as const) {
+  ] as const)
     describe(`${who}, at a lock with the scheme auth`, () => {
       let mallory: Account;
       let guarded: Scene;
@@ -125,7 +124,6 @@ describe('another account', () => {
         await undisturbed(guarded);
       });
     });
-  }
 
   describe('at an open lock', () => {
     let visitor: Account;
@@ -162,11 +160,10 @@ describe('another account', () => {
       await aborted(open.hold.signal);
       expect(lab.now() - removedAt).to.be.below(10 + codeMs);
       expect((open.hold.signal.reason as LockLostError).reason).to.equal('node-deleted');
-      const next = await open.waiting;
+      await using next = await open.waiting;
       expect(next.path).to.equal(open.waitingPath);
       expect(await open.hold.release()).to.equal('lost');
       expect(next.isValid).to.equal(true);
-      await next.release();
     });
 
     it("deletes a waiter's znode: the waiter queues up again, and the holder keeps the lock", async () => {

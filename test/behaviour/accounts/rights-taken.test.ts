@@ -62,7 +62,7 @@ describe('a client that loses the right to read a znode while it waits for an ev
     ['leader', (path: string) => new LeaderElection(lab.client, path).observe()],
   ] as const)
     it(`and observes a ${what}: fails within ten session timeouts, and does not show it as it was`, async () => {
-      const held = await new LeaderElection(lab.other, lab.path).campaign();
+      await using held = await new LeaderElection(lab.other, lab.path).campaign();
       const shown: AsyncGenerator = observed(lab.path);
       await shown.next();
       const failure = rejection(shown.next());
@@ -71,7 +71,6 @@ describe('a client that loses the right to read a znode while it waits for an ev
       const start = lab.now();
       expect(await failure).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
       expect(lab.now() - start).to.be.at.most(10.5 * sessionTimeoutMs);
-      await held.release();
     });
 
   it('gets one lock although the holder of another one stays, which it may not read either', async () => {
@@ -100,13 +99,14 @@ describe('a client that loses the right to read a znode while it waits for an ev
       };
       const failure = use === 'idle' ? undefined : rejection(useAgain());
       const start = lab.now();
-      const hold = await new InterProcessMutex(reader.client, lab.path).acquire({ timeoutMs: 10 * sessionTimeoutMs });
+      await using _hold = await new InterProcessMutex(reader.client, lab.path).acquire({
+        timeoutMs: 10 * sessionTimeoutMs,
+      });
       expect(lab.now() - start).to.be.at.most(2 * sessionTimeoutMs);
       // This process does not claim to know the queue any more.
       const error = await (failure ?? rejection(mutex.acquire()));
       expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
       expect(error.message).to.contain(`may not read ${lab.path}`);
-      await hold.release();
     });
 
   it('fails within two session timeouts after a change of the shared count that it may not read any more', async () => {
@@ -117,7 +117,7 @@ describe('a client that loses the right to read a znode while it waits for an ev
     await setCount(lab.other, sharedCount, 1);
     const leases = (client: LockClient): InterProcessSemaphore =>
       new InterProcessSemaphore(client, `${lab.path}/semaphore`, { sharedCount });
-    const held = await leases(lab.other).acquire();
+    await using _held = await leases(lab.other).acquire();
     const failure = rejection(leases(lab.client).acquire());
     await lab.sleep(500);
     await reader.setAcl(sharedCount, onlyForReader);
@@ -125,6 +125,5 @@ describe('a client that loses the right to read a znode while it waits for an ev
     const start = lab.now();
     expect((await failure).message).to.contain(`The shared count ${sharedCount} cannot be read: NO_AUTH`);
     expect(lab.now() - start).to.be.at.most(2 * sessionTimeoutMs);
-    await held.release();
   });
 });

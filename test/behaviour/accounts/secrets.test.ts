@@ -73,10 +73,9 @@ describe('errors and the log contain no password', () => {
       acl: creatorOnly,
     });
     await using mine = await account(lab.server.connectString, options);
-    const hold = await new InterProcessMutex(other.client, path).acquire();
+    await using _hold = await new InterProcessMutex(other.client, path).acquire();
     const mutex = new InterProcessMutex(mine.client, path);
     logged.push(...(await Promise.all([mutex.acquire(), mutex.tryAcquire(), mutex.participants()].map(rejection))));
-    await hold.release();
   });
 
   it('when the ACL is refused', async () => {

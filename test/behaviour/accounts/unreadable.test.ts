@@ -44,9 +44,8 @@ describe('accounts that may not read each other’s znodes', () => {
   });
 
   it('get undefined from tryAcquire while the other one holds the lock', async () => {
-    const hold = await new InterProcessMutex(alice.client, path).acquire();
+    await using _hold = await new InterProcessMutex(alice.client, path).acquire();
     expect(await new InterProcessMutex(bob.client, path).tryAcquire()).to.equal(undefined);
-    await hold.release();
   });
 
   it('can wait behind another client of the same account', async () => {

@@ -53,7 +53,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
     it('shows a mutex that existed before, with its holder, its waiter and their data', async () => {
       const hold = await lab.theirs.acquire({ data: 'owner' });
       const waiting = lab.theirs.acquire({ data: bytes('a waiter') });
-      await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+      await lab.queueReaches(2);
       await open();
       const lock = shown.lock(lab.path);
       expect(lock).to.include({ kind: 'mutex', state: 'held', waiterCount: 1 });
@@ -220,9 +220,8 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await hold.release();
       await shown.shows(() => shown.lock(lab.path)?.state === 'idle');
       expect(shown.lock(lab.path)?.holders[0]).to.include({ isIdle: true });
-      const again = await sticky.acquire();
+      await using _again = await sticky.acquire();
       await shown.shows(() => shown.lock(lab.path)?.state === 'held');
-      await again.release();
     });
 
     it('shows a request to release, keeps the owner’s data, and records that a lock was taken', async () => {
@@ -240,7 +239,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
     it('tells the end of a session from releases, if one of its znodes waited', async () => {
       const dying = await lab.connect({}, lab.connectString);
       await open();
-      const blocker = await lab.theirs.acquire();
+      await using blocker = await lab.theirs.acquire();
       const held = await new InterProcessMutex(dying, `${lab.path}-2`).acquire();
       const waiting = new InterProcessMutex(dying, lab.path).acquire().catch(() => undefined);
       await queueIs(lab.path, [blocker.path], 1);
@@ -253,7 +252,6 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await shown.shows(() => shown.queue(`${lab.path}-2`)?.holders.length !== 1);
       expect(shown.events).to.deep.include(['lost', held.path, undefined]);
       await waiting;
-      await blocker.release();
     });
 
     it('shows the znodes of kazoo and go-zookeeper, and of an election', async () => {
@@ -329,18 +327,17 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       const [leader, stray] = [`${lab.path}/latch/latch-0000000005`, `${lab.path}/latch/lock-0000000004`];
       for (const path of [leader, stray]) await session.request(createEphemeral(path, Buffer.from('kazoo'), openAcl));
       const semaphore = new InterProcessSemaphore(lab.other, `${lab.path}/semaphore`, { maxLeases: 1 });
-      const permit = await semaphore.acquire();
+      await using _permit = await semaphore.acquire();
       await session.request(createEphemeral(`${lab.path}/semaphore/leases/latch-0000000000`, bytes('kazoo'), openAcl));
       await open();
       expect(shown.lock(`${lab.path}/latch`)).to.include({ kind: 'election', otherCount: 1 });
       expect(shown.queue(`${lab.path}/latch`)?.holders).to.deep.equal([leader]);
       expect(shown.lock(`${lab.path}/semaphore`)).to.include({ kind: 'semaphore', holderCount: 1, otherCount: 1 });
-      await permit.release();
     });
 
     it('shows hostile data as text, and cuts long data', async () => {
       await open();
-      const hold = await lab.theirs.acquire({ data: bytes('<script>alert(1)</script>') });
+      await using hold = await lab.theirs.acquire({ data: bytes('<script>alert(1)</script>') });
       await shown.shows(() => shown.lock(lab.path)?.holders[0]?.data === '<script>alert(1)</script>');
       const start = lab.now();
       await setData(lab.other, hold.path, Buffer.alloc(100_000, 'ä'));
@@ -349,7 +346,6 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       expect(shown.lock(lab.path)?.holders[0]?.data).to.equal(`${'ä'.repeat(256)}…`);
       await setData(lab.other, hold.path, Buffer.from([0xff, 0xfe]));
       await shown.shows(() => shown.lock(lab.path)?.holders[0]?.data === '0xfffe');
-      await hold.release();
     });
 
     it('says that it is cut off, and shows no stale row when it is back', async () => {
@@ -369,7 +365,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       const second = await waiting;
       await gone.release();
       await until('the server has removed the lock', async () => !(await lab.observer.exists(`${lab.path}-gone`)));
-      const other = await new InterProcessMutex(lab.other, `${lab.path}-new`).acquire();
+      await using _other = await new InterProcessMutex(lab.other, `${lab.path}-new`).acquire();
       await lab.proxy.accept();
       await shown.live();
       expect([...shown.board.locks.keys()].sort()).to.deep.equal([lab.path, `${lab.path}-new`]);
@@ -378,7 +374,6 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       expect(during.sort()).to.deep.equal(['granted', 'handed-over', 'released']);
       expect(shown.lock(lab.path)?.holders[0]?.heldSince).to.equal(null);
       await second.release();
-      await other.release();
     });
 
     it('shows the locks that exist when it is back on a new session, because its own has ended meanwhile', async () => {
@@ -440,7 +435,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
 
     it('shows the locks below a znode again that may be listed again', async () => {
       await open();
-      const first = await lab.theirs.acquire();
+      await using first = await lab.theirs.acquire();
       await queueIs(lab.path, [first.path], 0);
       for (const permissions of [30, 31]) {
         await setAcl(lab.other, lab.path.slice(0, lab.path.lastIndexOf('/')), permissions);
@@ -452,7 +447,6 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
         expect(shown.events.filter(([type]) => type === 'released')).to.deep.equal([]);
       }
       expect(shown.queue(lab.path)).to.deep.equal({ holders: [first.path], waiters: [] });
-      await first.release();
     });
   });
 
@@ -473,9 +467,9 @@ describe('the board of all locks, when the server starts again', () => {
     await lab.server.start();
     const waiting = lab.theirs.acquire();
     await gone.release();
-    const other = await new InterProcessMutex(lab.other, `${lab.path}-new`).acquire();
+    await using other = await new InterProcessMutex(lab.other, `${lab.path}-new`).acquire();
     await until('the server has removed the lock', async () => !(await lab.observer.exists(`${lab.path}-gone`)));
-    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     await lab.proxy.accept();
     await shown.live();
     expect([...shown.board.locks.keys()].sort()).to.deep.equal([lab.path, `${lab.path}-new`]);
@@ -483,9 +477,7 @@ describe('the board of all locks, when the server starts again', () => {
     expect(shown.queue(lab.path)?.waiters).to.have.length(1);
     expect(shown.queue(`${lab.path}-new`)).to.deep.equal({ holders: [other.path], waiters: [] });
     await first.release();
-    const second = await waiting;
+    await using second = await waiting;
     await shown.shows(() => shown.queue(lab.path)?.holders[0] === second.path);
-    await second.release();
-    await other.release();
   });
 });

@@ -120,7 +120,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
 
     it('notices within a minute that a participant or a lock may not be read any more, and within a second that it may', async () => {
       const first = await openLock();
-      const other = await new InterProcessMutex(lab.other, `${lab.path}-other`).acquire();
+      await using other = await new InterProcessMutex(lab.other, `${lab.path}-other`).acquire();
       await shown.shows(() => shown.queue(`${lab.path}-other`)?.holders[0] === other.path);
       await setAcl(lab.other, first, 30);
       await become(61_000, 'unreadable', first, 'before');
@@ -141,7 +141,6 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
         ['granted', undefined, other.path],
         ['granted', undefined, `${lab.path}/lock-0000000001`],
       ]);
-      await other.release();
     });
 
     it('says of a lock that can be read again who holds it, not that it was granted', async () => {

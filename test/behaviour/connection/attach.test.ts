@@ -68,12 +68,11 @@ describe('a session that was quiet attaches anew', () => {
   });
 
   it('beside the present connection, which sends the create and the list meanwhile', async () => {
-    const hold = await mutex.acquire();
+    await using hold = await mutex.acquire();
     expect(clientFrames().slice(0, 5)).to.deep.equal(['create2', 'getChildren2', 'connect', 'setWatches', 'multi']);
     expect(hold.isValid).to.equal(true);
     expect(hold.remainingMs).to.be.above(sessionTimeoutMs / 2);
     expect(states).to.deep.equal([]);
-    await hold.release();
   });
 
   it('which costs the first acquire two round trips more than the next one', async () => {
@@ -82,9 +81,8 @@ describe('a session that was quiet attaches anew', () => {
     const firstTrips = roundTrips(proxy.frames, answered('multi'));
     await first.release();
     proxy.clear();
-    const second = await mutex.acquire();
+    await using _second = await mutex.acquire();
     expect([firstTrips, roundTrips(proxy.frames, answered('getChildren2'))]).to.deep.equal([3, 1]);
-    await second.release();
   });
 
   it('once, for all acquires and tries that come meanwhile, and sends their requests in call order', async () => {
@@ -239,11 +237,10 @@ describe('a session that was quiet attaches anew', () => {
     once(proxy, answered('setData'), { delayUntil: proxy.seen(sent('setWatches')) });
     const asked = rejection(client.session.request(setData(lab.path, Buffer.alloc(0))));
     const startedAt = lab.now();
-    const hold = await mutex.acquire();
+    await using _hold = await mutex.acquire();
     expect(lab.now() - startedAt).to.be.closeTo(sessionTimeoutMs / 4, 50);
     expect(await asked).to.have.property('code', 'CONNECTION_LOSS');
     expect(states).to.deep.equal([]);
-    await hold.release();
   });
 
   it('to another server if the present one does not answer in time, and what was asked meanwhile fails', async () => {
@@ -252,12 +249,11 @@ describe('a session that was quiet attaches anew', () => {
     const acquiring = mutex.acquire({ timeoutMs: 10_000 });
     await proxy.seen(sent('connect'));
     const asked = rejection(client.session.request(exists('/')));
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(hold.isValid).to.equal(true);
     expect(await asked).to.have.property('code', 'CONNECTION_LOSS');
     expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(client.session.id).to.equal(id);
-    await hold.release();
   });
 
   it('and finds that it has expired: the acquire goes on in the next session', async () => {
@@ -270,12 +266,11 @@ describe('a session that was quiet attaches anew', () => {
     const acquiring = mutex.acquire();
     await proxy.seen(sent('connect'));
     proxy.speak();
-    const hold = await acquiring;
+    await using hold = await acquiring;
     expect(client.session.id).to.not.equal(id);
     expect(states).to.deep.equal(['lost', 'reconnected']);
     expect(hold.isValid).to.equal(true);
     expect(await lab.observer.children(lab.path)).to.have.length(1);
-    await hold.release();
   });
 
   it('and sends its proof also if the caller has given up, and leaves no znode', async () => {
@@ -288,7 +283,7 @@ describe('a session that was quiet attaches anew', () => {
     proxy.speak();
     await proxy.seen(answered('multi'));
     await proxy.seen(answered('sync'));
-    await until('no znode is left', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
     expect(states).to.deep.equal([]);
   });
 
@@ -322,9 +317,9 @@ describe('a session that was quiet attaches anew', () => {
     const first = await new InterProcessMutex(other, path, { weights }).acquire({ weight: 5 });
     const heavier = await lab.connect({ sessionTimeoutMs: 30_000 });
     const second = new InterProcessMutex(heavier, path, { weights }).acquire({ weight: 9 });
-    await until('two are queued', async () => (await lab.observer.children(path)).length === 2);
+    await lab.queueReaches(2, path);
     const third = new InterProcessMutex(client, path, { weights }).acquire({ weight: 1 });
-    await until('three are queued', async () => (await lab.observer.children(path)).length === 3);
+    await lab.queueReaches(3, path);
     await proxy.seen(answered('multi'));
     await becomeStale(client);
     await first.release();
@@ -340,7 +335,7 @@ describe('a session that was quiet attaches anew', () => {
   for (const [index, list] of [
     [2, []],
     [3, ['getChildren2']],
-  ] as const) {
+  ] as const)
     it(`when its waiter at index ${index} moves up, with a proof that its znode exists, its watch${list.length > 0 ? ' and the list' : ''}`, async () => {
       const [holder, ...others] = await Promise.all(
         Array.from({ length: index }, () => lab.connect({ sessionTimeoutMs: 30_000 })),
@@ -353,10 +348,10 @@ describe('a session that was quiet attaches anew', () => {
         const count = waits.length + 2;
         const signal = other === others.at(-1) ? stop.signal : undefined;
         waits.push(new InterProcessMutex(other, lab.path).acquire({ signal }).then((hold) => hold.release(), ignore));
-        await until('another is queued', async () => (await lab.observer.children(lab.path)).length === count);
+        await lab.queueReaches(count);
       }
       const acquiring = mutex.acquire();
-      await until('all are queued', async () => (await lab.observer.children(lab.path)).length === index + 1);
+      await lab.queueReaches(index + 1);
       const own = (await mutex.participants())[index]?.path;
       await proxy.seen((frame) => answered('getData')(frame) && frame.path === own);
       await becomeStale(client);
@@ -373,7 +368,6 @@ describe('a session that was quiet attaches anew', () => {
       await Promise.all(waits);
       expect(states).to.deep.equal([]);
     });
-  }
 });
 
 /**

@@ -11,7 +11,7 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { startSilentServer } from '../../../lab/servers/silent-server.ts';
 import { rejection, until } from '../../../lab/until.ts';
 import { type Frame } from '../../../lab/proxy/zk-proxy.ts';
-import { connectInOrder, nextState } from '../../../lab/lock-clients.ts';
+import { connectInOrder } from '../../../lab/lock-clients.ts';
 
 describe('close()', () => {
   const lab = labOfEachTest('close', { server: 'own', proxy: true, client: 'none' });
@@ -55,9 +55,7 @@ describe('close()', () => {
   });
 
   it('waits for a connection if there is none, and ends the session there', async () => {
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    expect(await nextState(client)).to.equal('suspended');
+    await lab.disconnect(client);
     const closing = client.close(longTimeout);
     expect(await isOnServer()).to.deep.equal({ session: true, znode: true });
     await lab.proxy.accept();
@@ -97,14 +95,13 @@ describe('close()', () => {
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
-  for (const action of ['cut', 'cut-inside'] as const) {
+  for (const action of ['cut', 'cut-inside'] as const)
     it(`resolves after a lost reply (${action}) when the next connection knows no such session`, async () => {
       lab.proxy.on((frame) => (from('server', 'closeSession')(frame) ? action : undefined));
       await client.close(longTimeout);
       expect(lab.proxy.frames.filter(from('client', 'connect'))).to.have.length(2);
       expect(await isOnServer()).to.deep.equal(gone);
     });
-  }
 
   it('does not wait for a half-open connection: it asks the next server', async () => {
     await client.close();
@@ -128,7 +125,7 @@ describe('close()', () => {
       lab.proxy.silence();
       lab.proxy.cut();
     },
-  })) {
+  }))
     it(`resolves after its timeout if the server ${state}`, async () => {
       await kill();
       const startedAt = lab.now();
@@ -136,12 +133,9 @@ describe('close()', () => {
       expect(lab.now() - startedAt).to.be.closeTo(200, 0.01);
       expect(client.state).to.equal('closed');
     });
-  }
 
   const disconnect = async (): Promise<void> => {
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    expect(await nextState(client)).to.equal('suspended');
+    await lab.disconnect(client);
   };
   const nextDialFails = (): Promise<void> => {
     const before = client.session.connection.lastError;
@@ -209,7 +203,7 @@ describe('close()', () => {
     for (const [state, act] of Object.entries<() => Promise<void>>({
       'waits for a lock': async () => {
         void rejection(new InterProcessMutex(client, lab.path).acquire());
-        await until('the acquire is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+        await lab.queueReaches(2);
         await disconnect();
       },
       'has sent a create without a reply': async () => {
@@ -221,7 +215,7 @@ describe('close()', () => {
         await disconnect();
         hear();
       },
-    })) {
+    }))
       it(`that ${state} waits for a connection because of its znode`, async () => {
         await using holder = await LockClient.connect(lab.connectString);
         const hold = await new InterProcessMutex(holder, lab.path).acquire();
@@ -232,7 +226,6 @@ describe('close()', () => {
         await closing;
         expect(await lab.observer.children(lab.path)).to.deep.equal([hold.path.slice(lab.path.length + 1)]);
       });
-    }
 
     for (const [when, act] of Object.entries<() => void>({
       'before the call': () => {
@@ -243,7 +236,7 @@ describe('close()', () => {
         void client.close(longTimeout);
         void mutex.release();
       },
-    })) {
+    }))
       it(`waits for a connection if the lock is released in the outage, ${when}`, async () => {
         await mutex.acquire();
         await disconnect();
@@ -253,7 +246,6 @@ describe('close()', () => {
         await client.close();
         expect(await lab.observer.children(lab.path)).to.deep.equal([]);
       });
-    }
   });
 
   it('resolves at once after the session expired and while no server answers for a new one', async () => {

@@ -185,7 +185,7 @@ describe('an attempt to connect', () => {
     return { link, clock, probe, endPoll: () => putOff.forEach((run) => run()) };
   };
 
-  for (const isAnswered of [true, false]) {
+  for (const isAnswered of [true, false])
     it(`that is due after a stall of the process ${isAnswered ? 'succeeds if its answer lies unread' : 'ends if it has no answer'}`, () => {
       const { link, clock, probe, endPoll } = dialled();
       using _ = probe;
@@ -199,7 +199,6 @@ describe('an attempt to connect', () => {
       clock.advance(2_000);
       expect(link.destroyed).to.equal(!isAnswered);
     });
-  }
 
   it('that is due asks for no session, although the connection is made before the attempt ends', () => {
     const { link, clock, probe, endPoll } = dialled();

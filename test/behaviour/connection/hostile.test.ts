@@ -45,7 +45,7 @@ describe('a bad ConnectResponse', () => {
     ['with a frame of -1 bytes', prefix(-1), 'A frame of -1 bytes'],
     ['with an empty frame', Buffer.alloc(4), 'A frame of 4 bytes is cut short'],
     ['as a web server', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), 'A frame of 1213486160 bytes'],
-  ] as const) {
+  ] as const)
     it(`(${fault}) is logged once, named by lastError, and the next server tried`, async () => {
       const warnings: { readonly message: string; readonly details: LogDetails }[] = [];
       await using fake = await startFakeServer((connection) =>
@@ -67,7 +67,6 @@ describe('a bad ConnectResponse', () => {
       await new InterProcessMutex(client, testPath('hostile')).withLock(() => undefined);
       expect(client.sessionTimeoutMs).to.equal(4_000);
     });
-  }
 
   it('is in the error of a connect that finds no other server, and is logged once', async () => {
     await using fake = await startFakeServer(() => ({ stay: connectResponse({ timeoutMs: 1 }) }));

@@ -113,7 +113,7 @@ describe('LockClient.create', function () {
     const client = create();
     await using other = await create().lock(lab.path);
     const waiting = client.lock(lab.path, { timeoutMs: 60_000 });
-    await until('it waits', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     await lab.endSession(client);
     await other.release();
     await using hold = await waiting;

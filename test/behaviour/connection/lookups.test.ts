@@ -82,7 +82,7 @@ describe('a name server that does not answer', () => {
 
   it('delays no reconnection to a server whose addresses are known', async () => {
     await using client = await LockClient.connect(at('good'), { sessionTimeoutMs: 4_000 });
-    const hold = await new InterProcessMutex(client, testPath('known')).acquire();
+    await using hold = await new InterProcessMutex(client, testPath('known')).acquire();
     resolver.set('good.test', 'hangs');
     for (let cut = 0; cut < 3; cut += 1) {
       lab.proxy.cut();
@@ -90,7 +90,6 @@ describe('a name server that does not answer', () => {
     }
     expect(hold.isValid).to.equal(true);
     expect(resolver.hanging).to.deep.equal(['good.test']);
-    await hold.release();
   });
 
   it('is waited for if no other host can be dialled, and its answer is used at once', async () => {

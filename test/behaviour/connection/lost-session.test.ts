@@ -158,19 +158,17 @@ describe('a lost session', () => {
   });
 
   it('is closed on the servers by close(), even while its job runs', async () => {
-    const hold = await loseAHold();
+    await using _hold = await loseAHold();
     await client.close();
     expect(dials()).to.equal(1);
     expect(proxy.frames.some((frame) => frame.from === 'server' && frame.op === 'closeSession')).to.equal(true);
-    await hold.release();
   });
 
   it('delays close() by at most its timeout while a server accepts the connection and stays silent', async () => {
-    const hold = await loseAHold();
+    await using _hold = await loseAHold();
     proxy.on((frame) => (dialsLostSession(frame) ? 'drop' : undefined));
     const startedAt = now();
     await client.close({ timeoutMs: 100 });
     expect(now() - startedAt).to.be.closeTo(100, 10);
-    await hold.release();
   });
 });

@@ -74,14 +74,13 @@ describe('servers with older data', () => {
     await server.kill();
     server.wipe();
     await server.start();
-    const hold = await waiting;
+    await using hold = await waiting;
     expect(hold.isValid).to.equal(true);
     expect(held.isValid).to.equal(false);
     expect(emitted.states).to.deep.equal(['suspended', 'lost', 'reconnected']);
     expect(emitted.ends()).to.deep.equal([{ type: 'session-ended', sessionId, why: 'replaced' }]);
     expect(emitted.events.map(({ type }) => type)).to.include.members(['connected']);
     await held.release();
-    await hold.release();
   });
 
   it('(wiped) replace the session of an idle client, and its next acquire is granted', async () => {
@@ -154,13 +153,12 @@ describe('servers with older data', () => {
     await server.start();
     expect(await aborted(held.signal)).to.have.property('reason', 'session-deadline');
     await held.release();
-    const hold = await waiting;
+    await using hold = await waiting;
     hold.assertValid();
     expect(emitted.ends()).to.have.length(1).and.to.have.nested.property('[0].why', 'replaced');
     const isClosed = (): boolean => emitted.events.some(({ type }) => type === 'lost-session-closed');
     await until('the servers have closed the old session', isClosed, 2 * longTimeoutMs);
     expect((await queue.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
-    await hold.release();
   });
 });
 
@@ -245,9 +243,8 @@ describe('a server that refuses without a reply', () => {
     expect(client.session.id).to.equal(id);
     expect(emitted.ends()).to.deep.equal([]);
     await held.release();
-    const hold: Hold = await waiting;
+    await using hold: Hold = await waiting;
     expect(hold.path).to.equal(place);
-    await hold.release();
   });
 
   it('gets trial sessions after a session timeout, with longer and longer pauses', async () => {

@@ -94,7 +94,7 @@ describe('the log of an outage', () => {
   it('of less than the session timeout reports the loss, its cause, and that the session goes on', async () => {
     const client = await connect(10_000);
     const id = sessionName(client.session.id);
-    const hold = await new InterProcessMutex(client, lab.path).acquire();
+    await using _hold = await new InterProcessMutex(client, lab.path).acquire();
     const reconnected = reached(client, 'reconnected');
     lab.proxy.cut();
     await reconnected;
@@ -112,7 +112,6 @@ describe('the log of an outage', () => {
     expect(again).to.match(
       new RegExp(`^Connected to ${lab.proxy.connectString} again after \\d+ ms: session ${id} goes on$`),
     );
-    await hold.release();
   });
 
   it('of a quiet client ends at once, and not a third of the session timeout later', async () => {
@@ -197,7 +196,7 @@ describe('the log of an outage', () => {
   });
 
   it('gives the cause for each of several servers', async () => {
-    const client = await LockClient.connect(`${lab.proxy.connectString},127.0.0.1:1`, {
+    await using client = await LockClient.connect(`${lab.proxy.connectString},127.0.0.1:1`, {
       sessionTimeoutMs: 4_000,
       logger: book,
     });
@@ -209,13 +208,12 @@ describe('the log of an outage', () => {
     expect(text)
       .to.contain(`${lab.proxy.connectString}: connect ECONNREFUSED`)
       .and.to.contain('127.0.0.1:1: connect ECONNREFUSED');
-    await client.close();
   });
 
   for (const [when, isAsked] of [
     ['the next timer runs', false],
     ['the application asks the hold', true],
-  ] as const) {
+  ] as const)
     it(`asks whether this process was blocked, if it was, when ${when}`, async () => {
       const client = await connect(1_000);
       const hold = await new InterProcessMutex(client, lab.path).acquire();
@@ -236,11 +234,10 @@ describe('the log of an outage', () => {
         .to.match(/ again after [1-9]\.\d s, in the new session/)
         .and.not.to.contain('no server has answered');
     });
-  }
 
   it('does not count the turn of a semaphore that waits', async () => {
     const other = await lab.connect({}, lab.connectString);
-    const lease = await new InterProcessSemaphore(other, lab.path, { maxLeases: 1 }).acquire();
+    await using _lease = await new InterProcessSemaphore(other, lab.path, { maxLeases: 1 }).acquire();
     const client = await connect(3_000);
     const controller = new AbortController();
     const waiting = rejection(
@@ -257,7 +254,6 @@ describe('the log of an outage', () => {
     lab.proxy.speak();
     controller.abort();
     await waiting;
-    await lease.release();
   });
 
   it('counts all lost locks', async () => {
@@ -272,7 +268,7 @@ describe('the log of an outage', () => {
   for (const [askedMs, grantedMs] of [
     [90_000, 60_000],
     [500, 1_000],
-  ] as const) {
+  ] as const)
     it(`says once that ${grantedMs} ms were granted if ${askedMs} ms were requested`, async () => {
       const client = await connect(askedMs);
       expect(client.sessionTimeoutMs).to.equal(grantedMs);
@@ -283,7 +279,6 @@ describe('the log of an outage', () => {
       expect(lines.map(([level]) => level)).to.deep.equal(['warn']);
       expect(lines[0]?.[1]).to.contain(`granted a session timeout of ${grantedMs} ms, but ${askedMs} ms was requested`);
     });
-  }
 
   it('says nothing about a timeout that was granted as requested, or about a client that is closed', async () => {
     const client = await connect(5_000);
@@ -320,7 +315,7 @@ describe('the log of an outage', () => {
         { info: '"level":"info"', warn: '"level":"warn"', error: '"level":"error"' },
       ],
     ];
-    for (const [name, make, marks] of loggers) {
+    for (const [name, make, marks] of loggers)
       it(name, async () => {
         const client = await lab.connect({ sessionTimeoutMs: 10_000, logger: make() });
         const hold = await new InterProcessMutex(client, lab.path).acquire();
@@ -343,6 +338,5 @@ describe('the log of an outage', () => {
         const [, text = line] = /"msg":"([^"]*)"/.exec(line) ?? [];
         expect(text.split('for this reason')).to.have.length(2);
       });
-    }
   });
 });

@@ -160,11 +160,10 @@ describe('a session', () => {
     await sticky.withLock(() => undefined);
     expect(await sentUntil('multi', 8)).to.include('multi');
     lab.proxy.clear();
-    const hold = await sticky.acquire();
+    await using _hold = await sticky.acquire();
     expect(
       lab.proxy.frames.filter(({ from, op }) => from === 'client' && op !== 'multi' && op !== 'sync'),
     ).to.deep.equal([]);
-    await hold.release();
   });
 
   it('sends heartbeats for one timeout after its last hold, and then pings', async () => {
@@ -213,7 +212,7 @@ describe('a session', () => {
     const held = await new InterProcessMutex(holder, lab.path).acquire();
     const second = new InterProcessMutex(next, lab.path).acquire();
     await isQueued(lab.path, 2);
-    const client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs });
+    await using client = await connectInOrder([lab.proxy, lab.server], { sessionTimeoutMs });
     const third = new InterProcessMutex(client, lab.path).acquire();
     await isQueued(lab.path, 3);
     const { id } = client.session;
@@ -229,6 +228,5 @@ describe('a session', () => {
     await held.release();
     await (await second).release();
     await (await third).release();
-    await client.close();
   });
 });

@@ -21,7 +21,7 @@ describe('a reply', () => {
 
   const connectRequests = (): Frame[] => lab.proxy.frames.filter(from('client', 'connect'));
 
-  for (const op of ['exists', 'connect'] as const) {
+  for (const op of ['exists', 'connect'] as const)
     it(`cut in the middle (${op}) leaves nothing for the next connection`, async () => {
       const session = probe.connection.sessionId;
       once(lab.proxy, from('server', op), 'cut-inside');
@@ -34,9 +34,8 @@ describe('a reply', () => {
       expect(connectRequests()).to.have.length(op === 'connect' ? 3 : 2);
       expect(probe.warnings).to.deep.equal([]);
     });
-  }
 
-  for (const number of [-125, -118, -122, -999]) {
+  for (const number of [-125, -118, -122, -999])
     it(`with the error ${number} rejects with it, and the connection stays open`, async () => {
       once(lab.proxy, from('server', 'exists'), { replaceError: number });
       const error = await rejection(probe.send(exists('/')));
@@ -46,7 +45,6 @@ describe('a reply', () => {
       expect(connectRequests()).to.have.length(1);
       expect(probe.warnings).to.deep.equal([]);
     });
-  }
 
   it('with the error -127 is asked for again after longer and longer pauses, until it comes', async () => {
     let refusals = 3;

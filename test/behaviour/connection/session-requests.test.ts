@@ -45,8 +45,7 @@ describe('a session', () => {
     });
 
     it('rejects when the deadline is over before there is a connection', async () => {
-      await lab.proxy.refuse();
-      lab.proxy.cut();
+      await lab.disconnect();
       const deadline = new Deadline(lab.client.host, path, errors, { timeoutMs: 20 });
       expect((await rejection(lab.client.session.ask(getData(path, false), deadline))).message).to.equal('late');
       await lab.proxy.accept();

@@ -36,7 +36,7 @@ describe('the number of transactions', () => {
     await createPredecessors(count);
     const stop = new AbortController();
     const waiting = rejection(mutex.acquire({ signal: stop.signal }));
-    await until('it is queued', async () => (await lab.observer.children(lab.path)).length === count + 1);
+    await lab.queueReaches(count + 1);
     return async () => {
       stop.abort();
       await waiting;

@@ -87,7 +87,7 @@ describe('an unanswered request', () => {
       await lab.proxy.refuse();
       lab.proxy.cut();
     },
-  })) {
+  }))
     it(`fails when the client is closed ${when}, and so does every later request`, async () => {
       const client = await connectInOrder([lab.proxy], { sessionTimeoutMs: 4_000 });
       await lose();
@@ -98,5 +98,4 @@ describe('an unanswered request', () => {
       asked.push(rejection(client.session.request(exists('/'))));
       expect((await Promise.all(asked)).map(({ code }) => code)).to.deep.equal(lost);
     });
-  }
 });

@@ -56,7 +56,7 @@ describe('a callback of the application', () => {
   it('runs in no context, even while the library works for a job', async () => {
     const path = testPath('all-callbacks');
     await inJob(async () => {
-      const client = await lab.connect({
+      await using client = await lab.connect({
         retryPolicy: { allowRetry: (attempt) => (saw('retryPolicy'), retryForever(5).allowRetry(attempt)) },
         acl: () => (saw('acl'), [{ permissions: 31, scheme: 'world', id: 'anyone' }]),
         logger: { warn: () => saw('logger') },
@@ -73,12 +73,12 @@ describe('a callback of the application', () => {
       short.renew(1);
       await aborted(short.signal);
       await short.release();
-      await until('the znode of the short hold is gone', async () => (await lab.observer.children(path)).length === 0);
+      await lab.queueReaches(0, path);
 
       // A waiter whose znode is deleted calls the retry policy, and a revoked holder gets its revocation request.
       const hold = await mutex.acquire();
       const waiting = lockContext.run(() => mutex.acquire({ timeoutMs: 15_000 }));
-      await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+      await lab.queueReaches(2, path);
       await until('the waiter has called the retry policy', async () => {
         const names = (await mutex.participants()).map((participant) => participant.path);
         if (names[1] !== undefined && !calls.has('retryPolicy')) await lab.observer.remove(names[1]);
@@ -105,7 +105,6 @@ describe('a callback of the application', () => {
       );
       await both.release();
       client.host.report.warn('a warning', undefined);
-      await client.close();
     });
     expect([...calls.keys()].sort()).to.deep.equal(
       [
@@ -177,7 +176,7 @@ describe('a callback of the application', () => {
     try {
       const hold = await new InterProcessMutex(client, `${path}-own`).acquire();
       const waiting = new InterProcessMutex(client, path).acquire({ signal: aborter.signal }).catch(() => 'given up');
-      await until('the waiter is queued', async () => (await lab.observer.children(path)).length === 2);
+      await lab.queueReaches(2, path);
       proxy.silence();
       const store = stores.run({ payload: Buffer.alloc(1_000_000) }, () => {
         aborter.abort();

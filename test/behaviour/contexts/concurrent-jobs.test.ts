@@ -28,7 +28,7 @@ describe('three concurrent jobs', () => {
     expect(section).to.deep.include({ visits: 3, most: 1 });
   }
 
-  for (const [how, job] of Object.entries(jobs)) {
+  for (const [how, job] of Object.entries(jobs))
     describe(`that use ${how}`, () => {
       it('started by one flow, run one at a time', () => expectOneAtATime(Promise.all([job(), job(), job()])));
 
@@ -53,7 +53,6 @@ describe('three concurrent jobs', () => {
       it('each in its own context, run one at a time', () =>
         expectOneAtATime(Promise.all([lockContext.run(job), lockContext.run(job), lockContext.run(job)])));
     });
-  }
 
   describe('that are siblings', () => {
     const siblings = (): Promise<unknown> => Promise.all([jobs.withLock(), jobs.withLock(), jobs.withLock()]);
@@ -69,11 +68,10 @@ describe('three concurrent jobs', () => {
   });
 
   it('started by a holder are the same holder, and run together', async () => {
-    const { mutex, theirs } = lab;
-    await mutex.withLock((hold) =>
+    await lab.mutex.withLock((hold) =>
       Promise.all(
         [1, 2, 3].map(() =>
-          mutex.withLock(async (branch) => {
+          lab.mutex.withLock(async (branch) => {
             expect(branch.path).to.equal(hold.path);
             await section.visit();
           }),
@@ -81,7 +79,7 @@ describe('three concurrent jobs', () => {
       ),
     );
     expect(section).to.deep.include({ visits: 3, most: 3 });
-    expect(await theirs.participants()).to.deep.equal([]);
+    expect(await lab.theirs.participants()).to.deep.equal([]);
   });
 });
 

@@ -11,15 +11,14 @@ describe('work that outlives its context', () => {
   const lab = labOfEachTest('detached');
 
   it('queues as a separate owner after its withLock has settled', async () => {
-    const { mutex, theirs } = lab;
-    const section = new CriticalSection(theirs, 3);
+    const section = new CriticalSection(lab.theirs, 3);
     const { opened, open } = gate();
     let detached: Promise<unknown> | undefined;
-    await mutex.withLock(() => {
-      const visit = (): Promise<void> => opened.then(() => mutex.withLock(() => section.visit()));
+    await lab.mutex.withLock(() => {
+      const visit = (): Promise<void> => opened.then(() => lab.mutex.withLock(() => section.visit()));
       detached = Promise.all([visit(), visit()]);
     });
-    const visit = theirs.withLock(() => {
+    const visit = lab.theirs.withLock(() => {
       open();
       return section.visit();
     });
@@ -28,20 +27,19 @@ describe('work that outlives its context', () => {
   });
 
   it('does not share a hold that its dead context has not released', async () => {
-    const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let left: Hold | undefined;
     let detached: Promise<Hold> | undefined;
     await lockContext.run(async () => {
-      left = await mutex.acquire();
+      left = await lab.mutex.acquire();
       detached = opened.then(async () => {
-        expect(mutex.isOwnedByCurrentContext).to.equal(false);
-        expect(await mutex.tryAcquire()).to.equal(undefined);
-        return mutex.acquire();
+        expect(lab.mutex.isOwnedByCurrentContext).to.equal(false);
+        expect(await lab.mutex.tryAcquire()).to.equal(undefined);
+        return lab.mutex.acquire();
       });
     });
     open();
-    await queueReaches(theirs, 2);
+    await queueReaches(lab.theirs, 2);
     expect(left?.isValid).to.equal(true);
     await left?.release();
     expect((await detached)?.path).to.not.equal(left?.path);
@@ -49,51 +47,48 @@ describe('work that outlives its context', () => {
   });
 
   it('gets NotOwnedError without a hold, and may release the hold of its dead context', async () => {
-    const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<string[]> | undefined;
     const left = await lockContext.run(async () => {
       detached = opened.then(async () => [
-        await mutex.release(),
-        (await rejection(mutex.release())).message.slice(0, `You do not own the lock: ${mutex.path}`.length),
+        await lab.mutex.release(),
+        (await rejection(lab.mutex.release())).message.slice(0, `You do not own the lock: ${lab.mutex.path}`.length),
       ]);
-      return mutex.acquire();
+      return lab.mutex.acquire();
     });
     open();
-    expect(await detached).to.deep.equal(['released', `You do not own the lock: ${mutex.path}`]);
+    expect(await detached).to.deep.equal(['released', `You do not own the lock: ${lab.mutex.path}`]);
     expect(left.isValid).to.equal(false);
-    expect(await queueOf(theirs)).to.deep.equal([]);
+    expect(await queueOf(lab.theirs)).to.deep.equal([]);
   });
 
   it('still owns the lock if a live context around the dead one holds it', async () => {
-    const { mutex, theirs } = lab;
-    await mutex.withLock(async (hold) => {
+    await lab.mutex.withLock(async (hold) => {
       let detached: Promise<string> | undefined;
       const { opened, open } = gate();
-      await mutex.withLock(() => {
-        detached = opened.then(() => mutex.withLock(({ path }) => path));
+      await lab.mutex.withLock(() => {
+        detached = opened.then(() => lab.mutex.withLock(({ path }) => path));
       });
       open();
       expect(await detached).to.equal(hold.path);
-      expect(await queueOf(theirs)).to.deep.equal([hold.path]);
+      expect(await queueOf(lab.theirs)).to.deep.equal([hold.path]);
     });
   });
 
   it('belongs to the job around its dead withLock', async () => {
-    const { client, mutex } = lab;
-    const other = new InterProcessMutex(client, testPath('around'));
+    const other = new InterProcessMutex(lab.client, testPath('around'));
     await lockContext.run(async () => {
       let detached: Promise<Hold> | undefined;
       const { opened, open } = gate();
       await other.withLock(() => {
-        detached = opened.then(() => mutex.acquire());
+        detached = opened.then(() => lab.mutex.acquire());
       });
       open();
       const hold = await detached;
-      expect(mutex.isOwnedByCurrentContext).to.equal(true);
-      expect((await mutex.acquire()).path).to.equal(hold?.path);
-      await mutex.release();
-      await mutex.release();
+      expect(lab.mutex.isOwnedByCurrentContext).to.equal(true);
+      expect((await lab.mutex.acquire()).path).to.equal(hold?.path);
+      await lab.mutex.release();
+      await lab.mutex.release();
       expect(hold?.isValid).to.equal(false);
     });
   });
@@ -105,18 +100,17 @@ describe('work that outlives its context', () => {
       (work: () => void) => lockContext.run(() => new InterProcessMutex(lab.client, testPath('inner')).withLock(work)),
     ],
     ['a lockContext.run in a lockContext.run', (work: () => void) => lockContext.run(() => lockContext.run(work))],
-  ] as const) {
+  ] as const)
     it(`of ${scope} does not become the holder around it`, async () => {
-      const { mutex } = lab;
-      await mutex.withLock(async (hold) => {
+      await lab.mutex.withLock(async (hold) => {
         let detached: Promise<unknown> | undefined;
         const { opened, open } = gate();
         await inside(() => {
           detached = opened.then(async () => {
-            expect(mutex.isOwnedByCurrentContext).to.equal(false);
-            expect(await mutex.tryAcquire()).to.equal(undefined);
+            expect(lab.mutex.isOwnedByCurrentContext).to.equal(false);
+            expect(await lab.mutex.tryAcquire()).to.equal(undefined);
             // A withLock opens a new context, and the ended contexts around it still separate the owners.
-            expect((await rejection(mutex.withLock(() => undefined, { timeoutMs: 0 }))).code).to.equal(
+            expect((await rejection(lab.mutex.withLock(() => undefined, { timeoutMs: 0 }))).code).to.equal(
               'ERR_LOCK_TIMEOUT',
             );
           });
@@ -126,20 +120,18 @@ describe('work that outlives its context', () => {
         expect(hold.isValid).to.equal(true);
       });
     });
-  }
 
   it('whose acquire is granted after its context died holds outside of every context', async () => {
-    const { mutex, theirs } = lab;
-    const gateHold = await theirs.acquire();
+    const gateHold = await lab.theirs.acquire();
     let acquiring: Promise<Hold> | undefined;
     lockContext.run(() => {
-      acquiring = mutex.acquire();
+      acquiring = lab.mutex.acquire();
     });
-    await queueReaches(theirs, 2);
+    await queueReaches(lab.theirs, 2);
     await gateHold.release();
     const hold = await acquiring;
     expect(hold?.isValid).to.equal(true);
-    expect(await mutex.release()).to.equal('released');
+    expect(await lab.mutex.release()).to.equal('released');
     expect(hold?.isValid).to.equal(false);
   });
 });

@@ -42,19 +42,17 @@ describe('the handlers of a socket', () => {
   }
 
   it('opened inside a withLock that has settled, are separate owners', async () => {
-    const { mutex, theirs } = lab;
-    const section = new CriticalSection(theirs, 3);
+    const section = new CriticalSection(lab.theirs, 3);
     const contexts: (LockContext | undefined)[] = [];
     const owned: boolean[] = [];
     const handled: Promise<void>[] = [];
     const handle = async (): Promise<void> => {
-      const hold = await mutex.acquire();
+      await using _hold = await lab.mutex.acquire();
       contexts.push(innermostContext());
-      owned.push(mutex.isOwnedByCurrentContext);
+      owned.push(lab.mutex.isOwnedByCurrentContext);
       await section.visit();
-      await hold.release();
     };
-    await mutex.withLock(async () => {
+    await lab.mutex.withLock(async () => {
       contexts.push(innermostContext());
       await openSocket();
       socket.on('data', () => handled.push(handle()));
@@ -69,41 +67,38 @@ describe('the handlers of a socket', () => {
   });
 
   it('opened inside a lockContext.run that settled with an unreleased hold, do not share that hold', async () => {
-    const { mutex, theirs } = lab;
     let left: Hold | undefined;
     const handled: Promise<Hold | undefined>[] = [];
     await lockContext.run(async () => {
-      left = await mutex.acquire();
+      left = await lab.mutex.acquire();
       await openSocket();
-      socket.on('data', () => handled.push(mutex.tryAcquire()));
+      socket.on('data', () => handled.push(lab.mutex.tryAcquire()));
     });
     await deliver('anybody there?');
     expect(await Promise.all(handled)).to.deep.equal([undefined]);
-    expect(await queueOf(theirs)).to.deep.equal([left?.path]);
+    expect(await queueOf(lab.theirs)).to.deep.equal([left?.path]);
     expect(left?.isValid).to.equal(true);
     await left?.release();
   });
 
   it('opened inside a withLock that is still running, are that holder', async () => {
-    const { mutex, theirs } = lab;
-    await mutex.withLock(async (hold) => {
+    await lab.mutex.withLock(async (hold) => {
       const handled: Promise<string>[] = [];
       await openSocket();
-      socket.on('data', () => handled.push(mutex.withLock(({ path }) => path)));
+      socket.on('data', () => handled.push(lab.mutex.withLock(({ path }) => path)));
       for (const message of ['first', 'second']) await deliver(message);
       expect(await Promise.all(handled)).to.deep.equal([hold.path, hold.path]);
-      expect(await queueOf(theirs)).to.deep.equal([hold.path]);
+      expect(await queueOf(lab.theirs)).to.deep.equal([hold.path]);
     });
   });
 
   it('bound by lockContext.bind, are separate owners while the withLock around the socket runs', async () => {
-    const { mutex } = lab;
-    await mutex.withLock(async (hold) => {
+    await lab.mutex.withLock(async (hold) => {
       const handled: Promise<Error & { code?: string }>[] = [];
       await openSocket();
       socket.on(
         'data',
-        lockContext.bind(() => handled.push(rejection(mutex.acquire({ timeoutMs: 0 })))),
+        lockContext.bind(() => handled.push(rejection(lab.mutex.acquire({ timeoutMs: 0 })))),
       );
       await deliver('anybody there?');
       expect((await Promise.all(handled)).map(({ code }) => code)).to.deep.equal(['ERR_LOCK_TIMEOUT']);
@@ -117,13 +112,12 @@ describe('a bound handler', () => {
 
   /** Holds the lock twice, as one owner, while the other handlers wait. */
   async function handle(section: CriticalSection): Promise<void> {
-    const { mutex } = lab;
-    const outer = await mutex.acquire();
-    const inner = await mutex.acquire();
+    const outer = await lab.mutex.acquire();
+    const inner = await lab.mutex.acquire();
     expect(inner.path).to.equal(outer.path);
     await section.visit();
-    expect(await mutex.release()).to.equal('released');
-    expect(await mutex.release()).to.equal('released');
+    expect(await lab.mutex.release()).to.equal('released');
+    expect(await lab.mutex.release()).to.equal('released');
   }
 
   it('is a new owner on each call, and re-entrant within the call', async () => {
@@ -145,18 +139,19 @@ describe('a bound handler', () => {
   });
 
   it('waits for the lock that the code around the call holds, and gets it afterwards', async () => {
-    const { mutex, theirs } = lab;
     const emitter = new EventEmitter();
     const handled: Promise<bigint>[] = [];
     // The handler has a lock and a job of its own between the caller and the lock.
-    const between = new InterProcessMutex(lab.client, `${mutex.path}-between`);
+    const between = new InterProcessMutex(lab.client, `${lab.mutex.path}-between`);
     emitter.on(
       'changed',
-      lockContext.bind(() => handled.push(between.withLock(() => mutex.withLock(({ fencingToken }) => fencingToken)))),
+      lockContext.bind(() =>
+        handled.push(between.withLock(() => lab.mutex.withLock(({ fencingToken }) => fencingToken))),
+      ),
     );
-    const token = await mutex.withLock(async (hold) => {
+    const token = await lab.mutex.withLock(async (hold) => {
       emitter.emit('changed');
-      await queueReaches(theirs, 2);
+      await queueReaches(lab.theirs, 2);
       return hold.fencingToken;
     });
     const [later] = await Promise.all(handled);
@@ -164,23 +159,23 @@ describe('a bound handler', () => {
   });
 
   it('continues to wait after the context of its call has ended, if a job inside it awaits the lock', async () => {
-    const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<boolean> | undefined;
     const call = lockContext.bind(() => {
-      detached = opened.then(() => lockContext.run(() => mutex.withLock((hold) => hold.isValid)));
+      detached = opened.then(() => lockContext.run(() => lab.mutex.withLock((hold) => hold.isValid)));
     });
-    await mutex.withLock(async () => {
+    await lab.mutex.withLock(async () => {
       call();
       open();
-      await queueReaches(theirs, 2);
+      await queueReaches(lab.theirs, 2);
     });
     expect(await detached).to.equal(true);
   });
 
   it('gets the deadlock error if its own job holds the lock and awaits it', async () => {
-    const { mutex } = lab;
-    const handled = lockContext.bind(() => mutex.withLock(() => lockContext.run(() => rejection(mutex.acquire()))))();
+    const handled = lockContext.bind(() =>
+      lab.mutex.withLock(() => lockContext.run(() => rejection(lab.mutex.acquire()))),
+    )();
     expect((await handled).code).to.equal('ERR_LOCK_DEADLOCK');
   });
 

@@ -80,11 +80,10 @@ describe('a job that starts the next job', () => {
   };
 
   for (const [how, run] of Object.entries(ways)) {
-    for (const overlap of [0, 1, 5]) {
+    for (const overlap of [0, 1, 5])
       it(`by ${how} is collected after its end, with ${overlap} others running`, async () => {
         expect(await firstAtTheEndOfAChain(run, overlap)).to.equal(undefined);
       });
-    }
   }
 
   /** The first job's context, if it still exists while the last job runs. */

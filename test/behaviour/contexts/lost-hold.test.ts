@@ -8,16 +8,15 @@ describe('a context whose hold was lost', () => {
   const lab = labOfEachTest('lost-hold');
 
   it('does not re-enter: every method rejects with the LockLostError of the hold', async () => {
-    const { mutex, observer } = lab;
     await lockContext.run(async () => {
-      const hold = await mutex.acquire();
-      await takeAway(hold, observer);
+      await using hold = await lab.mutex.acquire();
+      await takeAway(hold, lab.observer);
       let isInside = false;
       const ways = [
-        mutex.acquire(),
-        mutex.acquire({ timeoutMs: 0 }),
-        mutex.tryAcquire(),
-        mutex.withLock(() => (isInside = true)),
+        lab.mutex.acquire(),
+        lab.mutex.acquire({ timeoutMs: 0 }),
+        lab.mutex.tryAcquire(),
+        lab.mutex.withLock(() => (isInside = true)),
       ];
       for (const error of await Promise.all(ways.map(rejection))) {
         expect(error)
@@ -25,17 +24,15 @@ describe('a context whose hold was lost', () => {
           .and.to.include({ code: 'ERR_LOCK_LOST', reason: 'node-deleted', path: hold.path });
       }
       expect(isInside).to.equal(false);
-      await hold.release();
     });
   });
 
   it('does not re-enter through a context inside it either', async () => {
-    const { mutex, observer } = lab;
     const error = await rejection(
-      mutex.withLock((hold) =>
-        mutex.withLock(async () => {
-          await takeAway(hold, observer);
-          expect(await rejection(mutex.withLock(() => undefined))).to.be.instanceOf(LockLostError);
+      lab.mutex.withLock((hold) =>
+        lab.mutex.withLock(async () => {
+          await takeAway(hold, lab.observer);
+          expect(await rejection(lab.mutex.withLock(() => undefined))).to.be.instanceOf(LockLostError);
         }),
       ),
     );
@@ -43,24 +40,21 @@ describe('a context whose hold was lost', () => {
   });
 
   it('may acquire again after it has released the lost hold', async () => {
-    const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
-      await takeAway(await mutex.acquire(), observer);
-      expect(await mutex.release()).to.equal('lost');
-      const again = await mutex.acquire();
+      await takeAway(await lab.mutex.acquire(), lab.observer);
+      expect(await lab.mutex.release()).to.equal('lost');
+      const again = await lab.mutex.acquire();
       expect(again.isValid).to.equal(true);
-      expect(await queueOf(theirs)).to.deep.equal([again.path]);
-      await mutex.release();
+      expect(await queueOf(lab.theirs)).to.deep.equal([again.path]);
+      await lab.mutex.release();
     });
   });
 
   it('blocks no other client', async () => {
-    const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
-      const hold = await mutex.acquire();
-      await takeAway(hold, observer);
-      expect(await theirs.withLock((next) => next.fencingToken > hold.fencingToken)).to.equal(true);
-      await hold.release();
+      await using hold = await lab.mutex.acquire();
+      await takeAway(hold, lab.observer);
+      expect(await lab.theirs.withLock((next) => next.fencingToken > hold.fencingToken)).to.equal(true);
     });
   });
 });

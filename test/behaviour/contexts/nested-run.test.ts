@@ -17,34 +17,31 @@ describe('a lockContext.run', () => {
     'a withLock': (job) => lab.mutex.withLock(job),
     'a lockContext.run that holds': (job) =>
       lockContext.run(async () => {
-        const hold = await lab.mutex.acquire();
+        await using _hold = await lab.mutex.acquire();
         await job();
-        await hold.release();
       }),
   };
 
   for (const [holder, inside] of Object.entries(holders)) {
     it(`inside ${holder} is a new owner`, async () => {
-      const { mutex, theirs } = lab;
       await inside(async () => {
         await lockContext.run(async () => {
-          expect(mutex.isOwnedByCurrentContext).to.equal(false);
-          expect(await mutex.tryAcquire()).to.equal(undefined);
+          expect(lab.mutex.isOwnedByCurrentContext).to.equal(false);
+          expect(await lab.mutex.tryAcquire()).to.equal(undefined);
         });
-        expect(mutex.isOwnedByCurrentContext).to.equal(true);
-        expect(await queueOf(theirs)).to.have.length(1);
+        expect(lab.mutex.isOwnedByCurrentContext).to.equal(true);
+        expect(await queueOf(lab.theirs)).to.have.length(1);
       });
     });
 
     for (const [how, wait] of Object.entries(waits)) {
       it(`inside ${holder} gets the deadlock error from ${how} without a timeout`, async () => {
-        const { mutex, theirs } = lab;
         await inside(async () => {
           const error = await lockContext.run(() => rejection(wait()));
           expect(error).to.be.instanceOf(DeadlockError);
           expect(error.code).to.equal('ERR_LOCK_DEADLOCK');
-          expect(error.message).to.contain(mutex.path);
-          expect(await queueOf(theirs)).to.have.length(1);
+          expect(error.message).to.contain(lab.mutex.path);
+          expect(await queueOf(lab.theirs)).to.have.length(1);
         });
       });
 
@@ -58,13 +55,12 @@ describe('a lockContext.run', () => {
   }
 
   it('gets the deadlock error at any depth, and through another object of the mutex', async () => {
-    const { client, mutex } = lab;
-    const twin = new InterProcessMutex(client, mutex.path);
-    const between = new InterProcessMutex(client, `${mutex.path}-between`);
-    await mutex.withLock(async () => {
+    const twin = new InterProcessMutex(lab.client, lab.mutex.path);
+    const between = new InterProcessMutex(lab.client, `${lab.mutex.path}-between`);
+    await lab.mutex.withLock(async () => {
       const errors = await lockContext.run(() =>
         between.withLock(() =>
-          Promise.all([rejection(mutex.acquire()), rejection(lockContext.run(() => twin.acquire()))]),
+          Promise.all([rejection(lab.mutex.acquire()), rejection(lockContext.run(() => twin.acquire()))]),
         ),
       );
       expect(errors.map(({ code }) => code)).to.deep.equal(['ERR_LOCK_DEADLOCK', 'ERR_LOCK_DEADLOCK']);
@@ -72,10 +68,9 @@ describe('a lockContext.run', () => {
   });
 
   it('that nobody awaits gets the deadlock error as well, and the error names the remedies', async () => {
-    const { mutex } = lab;
     let started: Promise<Error> | undefined;
-    await mutex.withLock(() => {
-      started = lockContext.run(() => rejection(mutex.acquire()));
+    await lab.mutex.withLock(() => {
+      started = lockContext.run(() => rejection(lab.mutex.acquire()));
     });
     const error = await started;
     expect(error).to.be.instanceOf(DeadlockError);
@@ -83,19 +78,20 @@ describe('a lockContext.run', () => {
   });
 
   it('that waits for another client, or for a sibling job, is no deadlock', async () => {
-    const { mutex, theirs } = lab;
-    const section = new CriticalSection(theirs, 3);
-    const visit = (): Promise<void> => lockContext.run(() => mutex.withLock(() => section.visit()));
-    await Promise.all([theirs.withLock(() => section.visit()), lockContext.run(() => Promise.all([visit(), visit()]))]);
+    const section = new CriticalSection(lab.theirs, 3);
+    const visit = (): Promise<void> => lockContext.run(() => lab.mutex.withLock(() => section.visit()));
+    await Promise.all([
+      lab.theirs.withLock(() => section.visit()),
+      lockContext.run(() => Promise.all([visit(), visit()])),
+    ]);
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
   it('that waits for a lost or released hold of the job around it is no deadlock', async () => {
-    const { mutex, observer } = lab;
-    const acquired = (): Promise<boolean> => lockContext.run(() => mutex.withLock((hold) => hold.isValid));
+    const acquired = (): Promise<boolean> => lockContext.run(() => lab.mutex.withLock((hold) => hold.isValid));
     await lockContext.run(async () => {
-      const hold = await mutex.acquire();
-      await takeAway(hold, observer);
+      const hold = await lab.mutex.acquire();
+      await takeAway(hold, lab.observer);
       expect(await acquired()).to.equal(true);
       await hold.release();
       expect(await acquired()).to.equal(true);
@@ -103,15 +99,14 @@ describe('a lockContext.run', () => {
   });
 
   it('that waits for an unreleased hold of a dead context is no deadlock: the hold can still be released', async () => {
-    const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<boolean> | undefined;
     const left = await lockContext.run(async () => {
-      detached = opened.then(() => lockContext.run(() => mutex.withLock((hold) => hold.isValid)));
-      return mutex.acquire();
+      detached = opened.then(() => lockContext.run(() => lab.mutex.withLock((hold) => hold.isValid)));
+      return lab.mutex.acquire();
     });
     open();
-    await queueReaches(theirs, 2);
+    await queueReaches(lab.theirs, 2);
     await left.release();
     expect(await detached).to.equal(true);
   });

@@ -24,37 +24,33 @@ describe('the ownership queries', () => {
   });
 
   it('while it waits: no owner', async () => {
-    const { mutex, theirs } = lab;
-    const theirHold = await theirs.acquire();
+    const theirHold = await lab.theirs.acquire();
     await lockContext.run(async () => {
-      const acquiring = mutex.acquire();
-      await queueReaches(theirs, 2);
+      const acquiring = lab.mutex.acquire();
+      await queueReaches(lab.theirs, 2);
       expect(answers()).to.deep.equal(noOwner);
       await theirHold.release();
-      const hold = await acquiring;
+      await using _hold = await acquiring;
       expect(answers()).to.deep.equal(thisContext);
-      await hold.release();
     });
   });
 
   it('in a lockContext.run: this context, until the last release', async () => {
-    const { mutex } = lab;
     await lockContext.run(async () => {
       expect(answers()).to.deep.equal(noOwner);
-      await mutex.acquire();
-      await mutex.acquire();
+      await lab.mutex.acquire();
+      await lab.mutex.acquire();
       expect(answers()).to.deep.equal(thisContext);
-      await mutex.release();
+      await lab.mutex.release();
       expect(answers()).to.deep.equal(thisContext);
-      await mutex.release();
+      await lab.mutex.release();
       expect(answers()).to.deep.equal(noOwner);
     });
   });
 
   it('in a withLock and in the functions that it calls: this context', async () => {
-    const { client, mutex } = lab;
-    const other = new InterProcessMutex(client, `${mutex.path}-other`);
-    await mutex.withLock(async () => {
+    const other = new InterProcessMutex(lab.client, `${lab.mutex.path}-other`);
+    await lab.mutex.withLock(async () => {
       expect(answers()).to.deep.equal(thisContext);
       await other.withLock(() => {
         expect(answers()).to.deep.equal(thisContext);
@@ -67,10 +63,9 @@ describe('the ownership queries', () => {
   });
 
   it('next to a withLock, and in a job inside it: another owner', async () => {
-    const { mutex } = lab;
     const held = gate();
     const { opened, open } = gate();
-    const running = mutex.withLock(async () => {
+    const running = lab.mutex.withLock(async () => {
       lockContext.run(() => expect(answers()).to.deep.equal(anotherOwner));
       held.open();
       await opened;
@@ -83,23 +78,20 @@ describe('the ownership queries', () => {
   });
 
   it('in work whose context has died: another owner, even if its hold was not released', async () => {
-    const { mutex } = lab;
     const { opened, open } = gate();
     let detached: Promise<unknown> | undefined;
-    const left = await lockContext.run(async () => {
+    await using _left = await lockContext.run(async () => {
       detached = opened.then(() => answers());
-      return mutex.acquire();
+      return lab.mutex.acquire();
     });
     open();
     expect(await detached).to.deep.equal(anotherOwner);
-    await left.release();
   });
 
   it('after a loss: no owner', async () => {
-    const { mutex, observer } = lab;
     await lockContext.run(async () => {
-      const hold = await mutex.acquire();
-      await takeAway(hold, observer);
+      const hold = await lab.mutex.acquire();
+      await takeAway(hold, lab.observer);
       expect(answers()).to.deep.equal(noOwner);
       await hold.release();
       expect(answers()).to.deep.equal(noOwner);
@@ -107,29 +99,24 @@ describe('the ownership queries', () => {
   });
 
   it('when a successor holds the lock while the lost hold is unreleased: another owner', async () => {
-    const { mutex, observer } = lab;
     await lockContext.run(async () => {
-      const lost = await mutex.acquire();
-      await takeAway(lost, observer);
-      const successor = await lockContext.run(() => mutex.acquire());
+      await using lost = await lab.mutex.acquire();
+      await takeAway(lost, lab.observer);
+      await using _successor = await lockContext.run(() => lab.mutex.acquire());
       expect(answers()).to.deep.equal(anotherOwner);
-      await successor.release();
-      await lost.release();
     });
   });
 
   it('of another client: no owner', async () => {
-    const { mutex, theirs } = lab;
-    await mutex.withLock(() => {
-      expect(answers(theirs)).to.deep.equal(noOwner);
+    await lab.mutex.withLock(() => {
+      expect(answers(lab.theirs)).to.deep.equal(noOwner);
     });
   });
 
   it('after the client was closed: no owner', async () => {
-    const { client, mutex } = lab;
     await lockContext.run(async () => {
-      const hold = await mutex.acquire();
-      await client.close();
+      const hold = await lab.mutex.acquire();
+      await lab.client.close();
       expect(answers()).to.deep.equal(noOwner);
       expect(await hold.release()).to.equal('lost');
     });

@@ -18,85 +18,80 @@ describe('mutex.release()', () => {
   }
 
   it('in a late finally settles the lost hold, not the hold of the successor', async () => {
-    const { mutex, theirs, observer } = lab;
     const lost = gate();
     const succeeded = gate();
     const late = (async () => {
-      const hold = await mutex.acquire();
+      const hold = await lab.mutex.acquire();
       let outcome: unknown;
       try {
-        await takeAway(hold, observer);
+        await takeAway(hold, lab.observer);
         lost.open();
         await succeeded.opened;
       } finally {
-        outcome = await mutex.release();
+        outcome = await lab.mutex.release();
       }
       return outcome;
     })();
     await lost.opened;
-    const successor = await mutex.acquire();
+    const successor = await lab.mutex.acquire();
     succeeded.open();
 
     expect(await late).to.equal('lost');
     expect(successor.isValid).to.equal(true);
-    expect(await queueOf(theirs)).to.deep.equal([successor.path]);
-    expect(await mutex.release()).to.equal('released');
+    expect(await queueOf(lab.theirs)).to.deep.equal([successor.path]);
+    expect(await lab.mutex.release()).to.equal('released');
     expect(successor.isValid).to.equal(false);
-    expect(await queueOf(theirs)).to.deep.equal([]);
-    await expectNotOwned(mutex.release());
+    expect(await queueOf(lab.theirs)).to.deep.equal([]);
+    await expectNotOwned(lab.mutex.release());
   });
 
   it('outside of contexts settles the oldest hold first, one at a time', async () => {
-    const { mutex, observer } = lab;
-    await takeAway(await mutex.acquire(), observer);
-    await takeAway(await mutex.acquire(), observer);
-    const valid = await mutex.acquire();
-    const outcomes = [await mutex.release(), await mutex.release(), await mutex.release()];
+    await takeAway(await lab.mutex.acquire(), lab.observer);
+    await takeAway(await lab.mutex.acquire(), lab.observer);
+    const valid = await lab.mutex.acquire();
+    const outcomes = [await lab.mutex.release(), await lab.mutex.release(), await lab.mutex.release()];
     expect(outcomes).to.deep.equal(['lost', 'lost', 'released']);
     expect(valid.isValid).to.equal(false);
-    await expectNotOwned(mutex.release());
+    await expectNotOwned(lab.mutex.release());
   });
 
   it('by a client that does not own the lock is refused with Curator’s message', async () => {
-    const { mutex, theirs } = lab;
-    await expectNotOwned(mutex.release());
-    const hold = await mutex.acquire();
-    await expectNotOwned(theirs.release());
+    await expectNotOwned(lab.mutex.release());
+    const hold = await lab.mutex.acquire();
+    await expectNotOwned(lab.theirs.release());
     await hold.release();
-    await expectNotOwned(mutex.release());
+    await expectNotOwned(lab.mutex.release());
   });
 
   it('in a context without a hold is refused, even if another owner holds the lock', async () => {
-    const { client, mutex, theirs } = lab;
-    const outsideOfContexts = await mutex.acquire();
-    await lockContext.run(() => expectNotOwned(mutex.release()));
-    await new InterProcessMutex(client, `${mutex.path}-another`).withLock(() => expectNotOwned(mutex.release()));
+    await using outsideOfContexts = await lab.mutex.acquire();
+    await lockContext.run(() => expectNotOwned(lab.mutex.release()));
+    await new InterProcessMutex(lab.client, `${lab.mutex.path}-another`).withLock(() =>
+      expectNotOwned(lab.mutex.release()),
+    );
     expect(outsideOfContexts.isValid).to.equal(true);
-    expect(await queueOf(theirs)).to.deep.equal([outsideOfContexts.path]);
-    await outsideOfContexts.release();
+    expect(await queueOf(lab.theirs)).to.deep.equal([outsideOfContexts.path]);
   });
 
   it('in a nested lockContext.run is refused, because the job around it is another owner', async () => {
-    const { mutex } = lab;
     await lockContext.run(async () => {
-      const hold = await mutex.acquire();
-      await lockContext.run(() => expectNotOwned(mutex.release()));
+      const hold = await lab.mutex.acquire();
+      await lockContext.run(() => expectNotOwned(lab.mutex.release()));
       expect(hold.isValid).to.equal(true);
-      await mutex.release();
+      await lab.mutex.release();
     });
   });
 
   it('outside of contexts never ends the hold of a live withLock', async () => {
-    const { mutex } = lab;
     const held = gate();
     const { opened, open } = gate();
-    const running = mutex.withLock(async (hold) => {
+    const running = lab.mutex.withLock(async (hold) => {
       held.open();
       await opened;
       return hold.isValid;
     });
     await held.opened;
-    await expectNotOwned(mutex.release());
+    await expectNotOwned(lab.mutex.release());
     open();
     expect(await running).to.equal(true);
   });
@@ -124,49 +119,45 @@ describe('mutex.release()', () => {
   });
 
   it('outside of contexts skips the hold of a live lockContext.run and settles its own', async () => {
-    const { mutex, observer, theirs } = lab;
     const held = gate();
     const { opened, open } = gate();
     const running = lockContext.run(async () => {
-      const hold = await mutex.acquire();
-      await takeAway(hold, observer);
+      const hold = await lab.mutex.acquire();
+      await takeAway(hold, lab.observer);
       held.open();
       await opened;
-      return mutex.release();
+      return lab.mutex.release();
     });
     await held.opened;
-    const successor = await mutex.acquire();
-    expect(await mutex.release()).to.equal('released');
+    const successor = await lab.mutex.acquire();
+    expect(await lab.mutex.release()).to.equal('released');
     expect(successor.isValid).to.equal(false);
-    expect(await queueOf(theirs)).to.deep.equal([]);
+    expect(await queueOf(lab.theirs)).to.deep.equal([]);
     open();
     expect(await running).to.equal('lost');
   });
 
   it('in a context settles the latest hold', async () => {
-    const { mutex } = lab;
     await lockContext.run(async () => {
-      const outer = await mutex.acquire();
-      await mutex.withLock(async (inner) => {
-        await mutex.release();
+      const outer = await lab.mutex.acquire();
+      await lab.mutex.withLock(async (inner) => {
+        await lab.mutex.release();
         expect(inner.isValid).to.equal(false);
         expect(outer.isValid).to.equal(true);
-        await mutex.release();
+        await lab.mutex.release();
         expect(outer.isValid).to.equal(false);
-        await expectNotOwned(mutex.release());
+        await expectNotOwned(lab.mutex.release());
       });
     });
   });
 
   it('lets the next waiter in the queue acquire the lock', async () => {
-    const { mutex, theirs } = lab;
-    await mutex.acquire();
-    const next = theirs.acquire();
-    await queueReaches(theirs, 2);
-    await mutex.release();
-    const hold = await next;
-    await expectNotOwned(mutex.release());
+    await lab.mutex.acquire();
+    const next = lab.theirs.acquire();
+    await queueReaches(lab.theirs, 2);
+    await lab.mutex.release();
+    await using hold = await next;
+    await expectNotOwned(lab.mutex.release());
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 });

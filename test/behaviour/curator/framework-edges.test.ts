@@ -28,7 +28,7 @@ describe('TestFrameworkEdges', () => {
     await hold.release();
   });
 
-  for (const namespace of ['', '/nm']) {
+  for (const namespace of ['', '/nm'])
     it(`testProtectedCreateNodeDeletion: the znode is deleted at the second try (namespace '${namespace}')`, async () => {
       await using proxy = await startProxy(lab.server.port);
       await using client = await LockClient.connect(`${proxy.connectString}${namespace}`, {
@@ -52,7 +52,6 @@ describe('TestFrameworkEdges', () => {
       expect(proxy.frames.filter(sent('delete'))).to.have.length(2);
       expect(await lab.observer.children(`${namespace}${path}`)).to.deep.equal([]);
     });
-  }
 
   it('testProtectionWithKilledSession: only the znode of the new session remains', async () => {
     await using ensemble = await startEnsemble(3);

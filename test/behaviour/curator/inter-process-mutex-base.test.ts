@@ -74,10 +74,9 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
     });
 
     it('testContainerCleanup: all acquire, and the parents are removed', async () => {
-      const path = testPath('container-cleanup');
       const finished = await Promise.all(
         Array.from({ length: 10 }, () => {
-          const lock = make(lab.client, path);
+          const lock = make(lab.client, lab.path);
           return lock.withLock(async (hold) => {
             const place = (await lock.participants()).findIndex((participant) => participant.path === hold.path);
             return isShared ? place >= 0 : place === 0;
@@ -87,20 +86,19 @@ for (const { name, make, folder, isReentrant, isShared = false } of lockClasses)
       expect(finished).to.deep.equal(Array.from({ length: 10 }, () => true));
       await until(
         'the parents are gone',
-        async () => !(await lab.observer.exists(path.slice(0, path.lastIndexOf('/')))),
+        async () => !(await lab.observer.exists(lab.path.slice(0, lab.path.lastIndexOf('/')))),
       );
     });
 
     it('testWithNamespace: the lock and its znode are below the chroot', async () => {
-      const chroot = testPath('namespace');
-      await using chrooted = await LockClient.connect(`${lab.server.connectString}${chroot}`);
+      await using chrooted = await LockClient.connect(`${lab.server.connectString}${lab.path}`);
       const lock = make(chrooted, '/locks/our-lock');
       const hold = await lock.acquire(longTimeout);
       expect(hold.path.startsWith(`${folder('/locks/our-lock')}/_c_`)).to.equal(true);
-      expect(await lab.observer.exists(`${chroot}${hold.path}`)).to.equal(true);
+      expect(await lab.observer.exists(`${lab.path}${hold.path}`)).to.equal(true);
       expect((await lock.participants()).map((participant) => participant.path)).to.deep.equal([hold.path]);
       expect(await hold.release()).to.equal('released');
-      expect(await lab.observer.exists(`${chroot}${hold.path}`)).to.equal(false);
+      expect(await lab.observer.exists(`${lab.path}${hold.path}`)).to.equal(false);
     });
 
     itExcludes('testReentrantSingleLock: ten owners run one at a time', async () => {

@@ -78,17 +78,16 @@ describe('TestInterProcessReadWriteLock', () => {
     }));
 
   it('testContendingDowngrading: an earlier writer waits until the reader is done', async () => {
-    const path = testPath('contending');
-    const first = new InterProcessReadWriteLock(lab.client, path);
-    const second = new InterProcessReadWriteLock(lab.other, path);
+    const first = new InterProcessReadWriteLock(lab.client, lab.path);
+    const second = new InterProcessReadWriteLock(lab.other, lab.path);
     await lockContext.run(async () => {
       const writing = await first.writeLock.acquire();
       const contending = second.writeLock.acquire();
-      await waiting(path, 2);
+      await waiting(lab.path, 2);
       const reading = await first.readLock.acquire(longTimeout);
       await writing.release();
       // The release wakes the contending writer, which lists again. The try behind it shows that this has happened.
-      expect(await new InterProcessReadWriteLock(lab.other, path).writeLock.tryAcquire(300)).to.equal(undefined);
+      expect(await new InterProcessReadWriteLock(lab.other, lab.path).writeLock.tryAcquire(300)).to.equal(undefined);
       expect(second.writeLock.isAcquiredInThisProcess).to.equal(false);
       expect(reading.isValid).to.equal(true);
       await reading.release();
@@ -97,19 +96,18 @@ describe('TestInterProcessReadWriteLock', () => {
   });
 
   it('testBasic: of eight clients, several read together, and one writes alone', async () => {
-    const path = testPath('basic');
     const clients = await Promise.all(Array.from({ length: 8 }, () => LockClient.connect(lab.server.connectString)));
     const inside = { readers: 0, writers: 0 };
     const done = { reads: 0, writes: 0, mostReaders: 0 };
     const allRead = gate();
     const user = async (mine: LockClient, index: number): Promise<void> => {
-      const rw = new InterProcessReadWriteLock(mine, path);
+      const rw = new InterProcessReadWriteLock(mine, lab.path);
       for (let turn = 0; turn < 30; turn += 1) {
         if (turn % 10 === index + 1) {
           const hold = await rw.writeLock.acquire(longTimeout);
           inside.writers += 1;
           expect(inside).to.deep.equal({ readers: 0, writers: 1 });
-          await lab.observer.exists(path);
+          await lab.observer.exists(lab.path);
           inside.writers -= 1;
           done.writes += 1;
           await hold.release();
@@ -119,7 +117,7 @@ describe('TestInterProcessReadWriteLock', () => {
           expect(inside.writers).to.equal(0);
           done.mostReaders = Math.max(done.mostReaders, inside.readers);
           if (inside.readers === clients.length) allRead.open();
-          await (turn === 0 ? allRead.opened : lab.observer.exists(path));
+          await (turn === 0 ? allRead.opened : lab.observer.exists(lab.path));
           inside.readers -= 1;
           done.reads += 1;
           await hold.release();
@@ -128,7 +126,7 @@ describe('TestInterProcessReadWriteLock', () => {
     };
     await Promise.all(clients.map(user));
     expect(done).to.deep.equal({ reads: 216, writes: 24, mostReaders: 8 });
-    expect(await lab.observer.children(path)).to.deep.equal([]);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     await Promise.all(clients.map((each) => each.close()));
   });
 
@@ -139,9 +137,8 @@ describe('TestInterProcessReadWriteLock', () => {
       data[0] = 5;
       const writing = await rw.writeLock.acquire();
       const reading = await rw.readLock.acquire();
-      for (const lock of [rw.writeLock, rw.readLock]) {
+      for (const lock of [rw.writeLock, rw.readLock])
         expect((await lock.participants()).map((participant) => [...participant.data])).to.deep.equal([[1, 2, 3, 4]]);
-      }
       await reading.release();
       await writing.release();
       const alone = await rw.readLock.acquire();
@@ -152,11 +149,10 @@ describe('TestInterProcessReadWriteLock', () => {
     }));
 
   it('testLockPath: the killed writer’s znode is gone, and a reader is granted', async () => {
-    const path = testPath('lock-path');
-    const writing = await new InterProcessReadWriteLock(lab.client, path).writeLock.acquire();
+    const writing = await new InterProcessReadWriteLock(lab.client, lab.path).writeLock.acquire();
     const loss = aborted(writing.signal);
-    const reading = new InterProcessReadWriteLock(lab.other, path).readLock.acquire(longTimeout);
-    await waiting(path, 2);
+    const reading = new InterProcessReadWriteLock(lab.other, lab.path).readLock.acquire(longTimeout);
+    await waiting(lab.path, 2);
     await lab.observer.endSession(lab.client);
     await loss;
     const next = await reading;
@@ -165,7 +161,7 @@ describe('TestInterProcessReadWriteLock', () => {
     expect(() => writing.assertValid()).to.throw('was lost');
     await next.release();
     expect(await writing.release()).to.equal('lost');
-    expect((await rejection(new InterProcessReadWriteLock(lab.client, path).writeLock.release())).code).to.equal(
+    expect((await rejection(new InterProcessReadWriteLock(lab.client, lab.path).writeLock.release())).code).to.equal(
       'ERR_LOCK_NOT_OWNED',
     );
   });

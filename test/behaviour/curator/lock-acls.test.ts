@@ -16,9 +16,8 @@ describe('TestLockACLs', () => {
     await using server = await account(lab.connectString);
     await using mine = await account(`${lab.connectString}${namespace}`, { acl });
     const hold = await new InterProcessMutex(mine.client, '/bar').acquire();
-    for (const path of [namespace, `${namespace}/bar`, `${namespace}${hold.path}`]) {
+    for (const path of [namespace, `${namespace}/bar`, `${namespace}${hold.path}`])
       expect(await server.acl(path), path).to.deep.equal(acl);
-    }
     await hold.release();
   });
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { InterProcessMutex, retryNTimes, ZooKeeperError } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { testPath } from '../../../lab/test-path.ts';
-import { rejection, until } from '../../../lab/until.ts';
+import { rejection } from '../../../lab/until.ts';
 import { answered, sent } from '../../../lab/proxy/frame-matches.ts';
 
 const noNode = -101;
@@ -25,7 +25,7 @@ describe('TestLockInternals', () => {
   for (const [fault, error, code] of [
     ['NoNode', noNode, 'NO_NODE'],
     ['a system error', systemError, 'SYSTEM_ERROR'],
-  ] as const) {
+  ] as const)
     it(`testNodeDeletedCleanlyWithFaults: ${fault} from the list rejects, and no znode is left`, async () => {
       const path = await emptyLock('faults');
       lab.proxy.on((frame) =>
@@ -35,9 +35,8 @@ describe('TestLockInternals', () => {
       expect(failed.code).to.equal('ERR_LOCK_REQUEST_FAILED');
       expect(failed.cause).to.be.instanceOf(ZooKeeperError).with.property('code', code);
       expect(lab.proxy.frames.filter(sent('create2')).length).to.be.greaterThan(0);
-      await until('no znode is left', async () => (await lab.observer.children(path)).length === 0);
+      await lab.queueReaches(0, path);
     });
-  }
 
   it('testAttemptLockFailedException: the list’s error rejects, even if the clean-up fails', async () => {
     const path = await emptyLock('failed-exception');

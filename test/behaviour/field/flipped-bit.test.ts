@@ -21,7 +21,7 @@ describe('FIELD D2: one flipped bit', () => {
   ] as const)
     it(`at servers before 3.6, which do not list a session's znodes, ${what}`, async () => {
       const kept = keepsWarnings();
-      const client = await lab.connect({ sessionTimeoutMs, logger: kept.logger }, lab.proxy.connectString);
+      await using client = await lab.connect({ sessionTimeoutMs, logger: kept.logger }, lab.proxy.connectString);
       const [path, elsewhere] = [`${lab.path}/a`, `${lab.path}/c`];
       for (const each of [path, elsewhere]) await (await new InterProcessMutex(lab.other, each).acquire()).release();
       const held = isHeld ? await new InterProcessMutex(client, `${lab.path}/held`).acquire() : undefined;
@@ -51,15 +51,13 @@ describe('FIELD D2: one flipped bit', () => {
         2 * sessionTimeoutMs,
       );
       if (!isHeld) expect(await hold.release()).to.equal('released');
-      const again = await mutexes(client, path).acquire();
+      await using _again = await mutexes(client, path).acquire();
       expect(client.health().sessionId).to.not.equal(before);
       expect(kept.warnings.filter((each) => each.includes('may be anywhere'))).to.have.length(1);
-      await again.release();
-      await client.close();
     });
 
   it('keeps its session there if the znode is found by its name', async () => {
-    const client = await lab.connect({ sessionTimeoutMs }, lab.proxy.connectString);
+    await using client = await lab.connect({ sessionTimeoutMs }, lab.proxy.connectString);
     await (await lab.theirs.acquire()).release();
     lab.proxy.on(asUnknown('getEphemerals'));
     // The digit of the uuid's version, so that the name remains one of a lock. Other digits may become no digit.
@@ -73,17 +71,15 @@ describe('FIELD D2: one flipped bit', () => {
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     await (await mutexes(client, lab.path).acquire()).release();
     expect(client.health().sessionId).to.equal(before);
-    await client.close();
   });
 
   it('makes a create arrive as a persistent one: the znode is deleted, and is not held', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path);
     await (await mutex.acquire()).release();
     once(lab.proxy, sent('create2'), (frame) => ({ replaceWith: withFlippedBit(frame, frame.body.length - 1, 0) }));
-    const hold = await mutex.acquire();
+    await using hold = await mutex.acquire();
     expect(await lab.observer.children(lab.path)).to.deep.equal([hold.path.slice(lab.path.length + 1)]);
     expect(hold.path.slice(-1)).to.equal('2');
-    await hold.release();
   });
 
   it('in the name of a downgrade: the znode that the servers made is deleted', async () => {
@@ -99,11 +95,11 @@ describe('FIELD D2: one flipped bit', () => {
   });
 
   it('is looked for by one list, if the deletes of many waiters were not answered', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const controller = new AbortController();
     const { signal } = controller;
     const waiting = Promise.allSettled(Array.from({ length: 50 }, () => lab.mutex.acquire({ signal })));
-    await until('all are queued', async () => (await lab.observer.children(lab.path)).length === 51);
+    await lab.queueReaches(51);
     lab.proxy.clear();
     once(lab.proxy, answered('delete'), (first) => {
       // The others arrive in two parts: most of them when the search for the first one has begun. The reconnect and the
@@ -121,6 +117,5 @@ describe('FIELD D2: one flipped bit', () => {
     await lab.sleep(1_000);
     expect(await lab.observer.children(lab.path)).to.have.length(1);
     expect(lab.proxy.frames.filter(sent('getChildren2'))).to.have.length(1);
-    await hold.release();
   });
 });

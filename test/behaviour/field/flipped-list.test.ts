@@ -46,7 +46,7 @@ describe('FIELD D2: one flipped bit in a list of children', () => {
    * stand between. Only one more list for each grant would show it.
    */
   it('may give the holder the number of a participant that has left: then a waiter is granted too early', async () => {
-    const hold = await lab.theirs.acquire();
+    await using hold = await lab.theirs.acquire();
     const [first, second, third, ...others] = await queued(4);
     for (const other of others) await other.leave();
     flipNumber({ path: hold.path }, 2, '4');
@@ -54,7 +54,6 @@ describe('FIELD D2: one flipped bit in a list of children', () => {
     await second.leave();
     await third.acquired;
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   async function queued(count: number): Promise<[Queued, Queued, Queued, ...Queued[]]> {
@@ -96,7 +95,7 @@ describe('FIELD D2: one flipped bit in a list of children', () => {
   it('a request for a predecessor that was changed on its way is asked again once, and its watch is kept', async () => {
     const held: Pick<Hold, 'release'>[] = [await lab.theirs.acquire()];
     const others = Array.from({ length: 3 }, () => awaitedLater(new InterProcessMutex(lab.other, lab.path).acquire()));
-    await until('three wait', async () => (await lab.observer.children(lab.path)).length === 4);
+    await lab.queueReaches(4);
     const names = (await lab.observer.children(lab.path)).sort(byNumber);
     const predecessor = `${lab.path}/${names.at(-1)}`;
     const reads = (): number => lab.proxy.frames.filter((frame) => isRead(frame)).length;

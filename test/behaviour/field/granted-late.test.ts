@@ -89,7 +89,7 @@ describe('FIELD A7: a client that resumes its session, and gives an attempt up',
   it('keeps its session if the server resumes it afterwards', async () => {
     const { client, mutex, proxy } = zookeeper;
     const { sessionId } = client.health();
-    const hold = await mutex.acquire();
+    await using hold = await mutex.acquire();
     const asked = proxy.seen(sent('connect'), 2);
     // No other attempt reaches the server before its answer arrives.
     const { dials } = proxy;
@@ -105,7 +105,6 @@ describe('FIELD A7: a client that resumes its session, and gives an attempt up',
     await sleep(2 * sessionTimeoutMs);
     expect(client.health()).to.include({ state: 'reconnected', sessionId });
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 });
 

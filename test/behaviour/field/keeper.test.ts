@@ -7,7 +7,7 @@ import {
   LockLostError,
 } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { aborted, rejection, until } from '../../../lab/until.ts';
+import { aborted, rejection } from '../../../lab/until.ts';
 import { awaitedLater, becomeQuiet, sessionsOn, statesOf } from './support.ts';
 
 /** The shortest that it grants. */
@@ -18,8 +18,6 @@ for (const keeper of ['create2', 'containers'] as const)
   describe(`an imitation of ClickHouse Keeper (${keeper})`, function () {
     this.timeout(400_000);
     const lab = labOfEachTest('keeper', { server: { keeper }, proxy: true, client: { sessionTimeoutMs: 4_000 } });
-    const queued = (count: number, path = lab.path): Promise<void> =>
-      until(`${count} are queued`, async () => (await lab.observer.children(path)).length === count);
 
     it('grants sessions of 10 s at least', () => {
       expect(lab.client.health().timeoutMs).to.equal(sessionTimeoutMs);
@@ -29,9 +27,9 @@ for (const keeper of ['create2', 'containers'] as const)
       const order: string[] = [];
       const held = await lab.mutex.acquire(limit);
       const theirs = awaitedLater(lab.theirs.withLock(() => order.push('theirs'), limit));
-      await queued(2);
+      await lab.queueReaches(2);
       const ours = awaitedLater(lab.mutex.withLock(() => order.push('ours'), limit));
-      await queued(3);
+      await lab.queueReaches(3);
       await held.release();
       await Promise.all([theirs, ours]);
       expect(order).to.deep.equal(['theirs', 'ours']);
@@ -50,7 +48,7 @@ for (const keeper of ['create2', 'containers'] as const)
     it('serves a mutex: a cut connection costs the hold, and never gives two owners', async () => {
       const hold = await lab.mutex.acquire(limit);
       const next = awaitedLater(lab.theirs.acquire(limit));
-      await queued(2);
+      await lab.queueReaches(2);
       lab.proxy.cut();
       expect(await aborted(hold.signal)).to.be.instanceOf(LockLostError);
       const theirs = await next;
@@ -72,7 +70,7 @@ for (const keeper of ['create2', 'containers'] as const)
           return hold.release();
         }),
       );
-      await queued(3);
+      await lab.queueReaches(3);
       await readers[0]?.release();
       await lab.sleep(100);
       expect(isWriting).to.equal(false);
@@ -87,11 +85,10 @@ for (const keeper of ['create2', 'containers'] as const)
       await Promise.all(
         Array.from({ length: 8 }, async (_, index) => {
           const client = index % 2 === 0 ? lab.client : lab.other;
-          const lease = await new InterProcessSemaphore(client, lab.path, { maxLeases: 2 }).acquire(limit);
+          await using _lease = await new InterProcessSemaphore(client, lab.path, { maxLeases: 2 }).acquire(limit);
           most = Math.max(most, (inside += 1));
           await lab.sleep(50);
           inside -= 1;
-          await lease.release();
         }),
       );
       expect(most).to.equal(2);
@@ -102,17 +99,16 @@ for (const keeper of ['create2', 'containers'] as const)
       const theirs = new LeaderElection(lab.other, lab.path, { id: 'theirs' });
       const term = await ours.campaign(limit);
       const next = awaitedLater(theirs.campaign(limit));
-      await queued(2);
+      await lab.queueReaches(2);
       await term.release();
       await (await next).release();
       const cut = await ours.campaign(limit);
       const after = awaitedLater(theirs.campaign(limit));
-      await queued(2);
+      await lab.queueReaches(2);
       lab.proxy.cut();
-      const last = await after;
+      await using _last = await after;
       expect(cut.isValid).to.equal(false);
       expect(await theirs.leader()).to.have.property('id', 'theirs');
-      await last.release();
     });
 
     it('ends a session that is closed, without an answer, and keeps no session', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { InterProcessMutex, type LockClient } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { testPath } from '../../../lab/test-path.ts';
-import { rejection, until } from '../../../lab/until.ts';
+import { rejection } from '../../../lab/until.ts';
 import { awaitedLater, becomeQuiet, createParents, statesOf } from './support.ts';
 
 /** The delays of the virtual network vary by a tenth. */
@@ -59,9 +59,9 @@ for (const [roundTripMs, sessionTimeoutMs] of [
       const held = await new InterProcessMutex(holder, lab.path).acquire(limit);
       const stop = new AbortController();
       const rival = rejection(new InterProcessMutex(between, lab.path).acquire({ signal: stop.signal }));
-      await queued(2);
+      await lab.queueReaches(2);
       const waiting = awaitedLater(mutex.acquire({ timeoutMs: 100_000 }));
-      await queued(3);
+      await lab.queueReaches(3);
       const place = (await new InterProcessMutex(holder, lab.path).participants())[2]?.path;
       await becomeQuiet(sessionTimeoutMs);
       const states = statesOf(client);
@@ -69,10 +69,9 @@ for (const [roundTripMs, sessionTimeoutMs] of [
       await rival;
       await lab.sleep(sessionTimeoutMs / 2);
       await held.release();
-      const hold = await waiting;
+      await using hold = await waiting;
       expect(hold.path).to.equal(place);
       expect(states).to.deep.equal([]);
-      await hold.release();
     });
 
     it('a holder keeps its lock across twenty cuts', async () => {
@@ -87,6 +86,4 @@ for (const [roundTripMs, sessionTimeoutMs] of [
     });
 
     const direct = (): Promise<LockClient> => lab.connect({ sessionTimeoutMs: 30_000 }, lab.connectString);
-    const queued = (count: number): Promise<void> =>
-      until(`${count} are queued`, async () => (await lab.observer.children(lab.path)).length === count);
   });

@@ -37,7 +37,7 @@ describe('FIELD A1: while new connections are in trouble and the old one is heal
     expect(lab.client.health().sessionId).to.equal(sessionId);
   };
 
-  for (const trouble of troubles) {
+  for (const trouble of troubles)
     describe(`because they are ${trouble}`, () => {
       it('an acquire of an idle client is granted on the old connection, within a session timeout', async () => {
         await idle();
@@ -146,9 +146,8 @@ describe('FIELD A1: while new connections are in trouble and the old one is heal
         expect(lab.proxy.dials).to.equal(dials);
       });
     });
-  }
 
-  for (const trouble of ['swallowed', 'silent'] as const) {
+  for (const trouble of ['swallowed', 'silent'] as const)
     it(`an old connection that ends first, while the new one is ${trouble}, costs an outage, and no place`, async () => {
       const held = await lab.theirs.acquire();
       const between = await lab.connect({ sessionTimeoutMs: 30_000 }, lab.connectString);
@@ -170,12 +169,10 @@ describe('FIELD A1: while new connections are in trouble and the old one is heal
       expect(states).to.deep.equal(['suspended']);
       await lab.proxy.admit('served');
       await held.release();
-      const hold = await waiting;
+      await using hold = await waiting;
       expect(states).to.deep.equal(['suspended', 'reconnected']);
       expect([hold.path]).to.deep.equal(own);
-      await hold.release();
     });
-  }
 
   it('a client that is closed after its old connection has ended closes its session over a third one', async () => {
     await idle();
@@ -224,11 +221,10 @@ describe('FIELD A1: while new connections are in trouble and the old one is heal
   it('the server that closes the old one at the ConnectRequest and never answers costs an outage, and no session', async () => {
     await idle();
     once(lab.proxy, answered('connect'), 'drop');
-    const hold = await lab.mutex.acquire(limit);
+    await using hold = await lab.mutex.acquire(limit);
     expect(hold.isValid).to.equal(true);
     expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(lab.client.health().sessionId).to.equal(sessionId);
-    await hold.release();
   });
 
   it('an attach succeeds again, once they are served', async () => {
@@ -282,11 +278,10 @@ describe('FIELD A1: while a TLS handshake of new connections never ends', () => 
     const states = statesOf(client);
     gate.isSilent = true;
     const startedAt = lab.now();
-    const hold: Hold = await new InterProcessMutex(client, lab.path).acquire(limit);
+    await using hold: Hold = await new InterProcessMutex(client, lab.path).acquire(limit);
     expect(lab.now() - startedAt).to.be.below(sessionTimeoutMs);
     expect(hold.isValid).to.equal(true);
     expect(states).to.deep.equal([]);
-    await hold.release();
   });
 });
 

@@ -46,12 +46,11 @@ describe('FIELD A3: at a server that answers a reconnect with another session', 
     await createParents(lab.client, lab.path);
     await becomeQuiet(sessionTimeoutMs);
     const { sessionId } = lab.client.health();
-    const hold = await lab.mutex.acquire(limit);
+    await using hold = await lab.mutex.acquire(limit);
     expect(hold.isValid).to.equal(true);
     expect(states).to.deep.equal([]);
     expect(lab.client.health().sessionId).to.equal(sessionId);
     await onlySessionsInUse();
-    await hold.release();
   });
 
   it('a client that knows it attaches no more: ten acquires after idle times, and not one further dial', async () => {
@@ -105,11 +104,10 @@ describe('FIELD A3: at a server that answers a reconnect with another session', 
     const next = awaitedLater(lab.theirs.acquire({ timeoutMs: 10 * sessionTimeoutMs }));
     await lab.sleep(50);
     lab.proxy.cut();
-    const theirs = await next;
+    await using _theirs = await next;
     expect(lostAt).to.be.at.most(lab.now());
     expect(await lost).to.be.instanceOf(LockLostError);
     expect(hold.isValid).to.equal(false);
-    await theirs.release();
   });
 
   it('a holder loses its lock as `session-expired` as soon as a second attempt got another session', async () => {
@@ -127,7 +125,7 @@ describe('FIELD A3: at a server that answers a reconnect with another session', 
   it('a waiter starts over in the next session, and is granted the lock', async () => {
     const held = await lab.theirs.acquire(limit);
     const waiting = awaitedLater(lab.mutex.acquire(limit));
-    await until('it waits', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const [, place] = await lab.theirs.participants();
     lab.proxy.cut();
     await lab.sleep(sessionTimeoutMs / 2);
@@ -176,10 +174,9 @@ describe('FIELD A3: at a server that answers a reconnect with another session', 
     lab.proxy.cut();
     await lab.sleep(3 * sessionTimeoutMs);
     await lab.proxy.admit('served');
-    const hold = await lab.mutex.acquire(limit);
+    await using hold = await lab.mutex.acquire(limit);
     expect(hold.isValid).to.equal(true);
     await onlySessionsInUse();
-    await hold.release();
   });
 
   it('a client that is closed while it reconnects leaves no session that it was granted', async () => {

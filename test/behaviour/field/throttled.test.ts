@@ -36,8 +36,6 @@ describe('FIELD B1: a server that says "later"', function () {
     expect(states).to.deep.equal([]);
     expect(lab.proxy.dials).to.equal(dials);
   };
-  const queued = (count: number): Promise<void> =>
-    until(`${count} are queued`, async () => (await lab.observer.children(lab.path)).length === count);
 
   for (const op of ['create2', 'getChildren2'] as const)
     it(`to ${op}: the acquire goes on after a pause, on its connection, and leaves one znode`, async () => {
@@ -62,19 +60,17 @@ describe('FIELD B1: a server that says "later"', function () {
   });
 
   it('to a hand-over: the same client is shown no holder that has released', async () => {
-    const { mutex } = lab;
-    const held = await mutex.acquire(limit);
-    const next = mutex.acquire(limit);
+    const held = await lab.mutex.acquire(limit);
+    const next = lab.mutex.acquire(limit);
     // Behind the answer to the create, because without it the release would be no hand-over.
-    await queueReaches(mutex, 2);
+    await queueReaches(lab.mutex, 2);
     const said = throttle('multi', 2);
     const released = held.release();
-    const hold = await next;
-    expect((await mutex.holder())?.path).to.equal(hold.path);
+    await using hold = await next;
+    expect((await lab.mutex.holder())?.path).to.equal(hold.path);
     expect(said()).to.equal(2);
     expect(await released).to.equal('released');
     expectSameConnection();
-    await hold.release();
   });
 
   it('to a transaction whose hold is released in the pause: reads wait for it no more', async () => {
@@ -102,7 +98,7 @@ describe('FIELD B1: a server that says "later"', function () {
     const said = throttle('getData');
     const waiting = awaitedLater(lab.mutex.acquire(limit));
     await until('it was told', () => said() === times);
-    await queued(2);
+    await lab.queueReaches(2);
     const [, place] = await lab.theirs.participants();
     await held.release();
     const hold = await waiting;
@@ -147,7 +143,7 @@ describe('FIELD B1: a server that says "later"', function () {
   it('to delete: the released znode is deleted later, and the next client is granted the lock', async () => {
     const hold = await lab.mutex.acquire(limit);
     const next = awaitedLater(lab.theirs.acquire(limit));
-    await queued(2);
+    await lab.queueReaches(2);
     const said = throttle('delete');
     expect(await hold.release()).to.equal('released');
     await (await next).release();
@@ -159,12 +155,11 @@ describe('FIELD B1: a server that says "later"', function () {
   it('to exists: a create whose answer was lost is found all the same, and granted', async () => {
     const said = throttle('exists');
     once(lab.proxy, answered('create2'), 'cut');
-    const hold = await lab.mutex.acquire(limit);
+    await using hold = await lab.mutex.acquire(limit);
     expect(hold.isValid).to.equal(true);
     expect(said()).to.equal(times);
     expect(await lab.observer.children(lab.path)).to.have.length(1);
     expect(states).to.deep.equal(['suspended', 'reconnected']);
-    await hold.release();
   });
 
   it('to removeWatches: a waiter that gave up is no error, and the client goes on', async () => {
@@ -182,7 +177,7 @@ describe('FIELD B1: a server that says "later"', function () {
       const aborter = new AbortController();
       const said = throttle(op, op === 'getData' ? 2 : 1);
       const waiting = rejection(lab.mutex.acquire({ ...limit, signal: aborter.signal }));
-      await queued(2);
+      await lab.queueReaches(2);
       if (op === 'setWatches') {
         await lab.sleep(1_000);
         lab.proxy.cut();
@@ -198,7 +193,7 @@ describe('FIELD B1: a server that says "later"', function () {
     });
 
   it('to sync: a list behind it is asked for again, behind the sync', async () => {
-    const held = await lab.theirs.acquire(limit);
+    await using _held = await lab.theirs.acquire(limit);
     lab.proxy.clear();
     const said = throttle('sync', 1);
     expect(await lab.mutex.participants()).to.have.length(1);
@@ -207,7 +202,6 @@ describe('FIELD B1: a server that says "later"', function () {
     const ops = asked.map(({ op }) => op);
     expect(ops.filter((op) => op === 'sync')).to.have.length(2);
     expect(ops.lastIndexOf('getChildren2')).to.be.above(ops.lastIndexOf('sync'));
-    await held.release();
   });
 
   it('to a transaction whose hold is released meanwhile: the commit rejects, and nothing was done', async () => {

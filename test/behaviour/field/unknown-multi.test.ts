@@ -97,14 +97,13 @@ describe('FIELD A4: a server that does not know multi', function () {
     it(`and ${way}: a session that reconnects there goes on at the next server, with its hold`, async () => {
       const [first, second] = [await another(), await another()];
       const client = await lab.connect({ sessionTimeoutMs }, hostsOf(first, second));
-      const hold = await new InterProcessMutex(client, lab.path).acquire(limit);
+      await using hold = await new InterProcessMutex(client, lab.path).acquire(limit);
       const [present, other] = first.frames.length > 0 ? [first, second] : [second, first];
       lack(other, way);
       present.cut();
       await lab.sleep(3 * sessionTimeoutMs);
       expect(hold.isValid).to.equal(true);
       expect(client.health().server).to.equal(present.connectString);
-      await hold.release();
     });
   }
 

@@ -4,7 +4,7 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Op } from '../../../lab/proxy/zk-proxy.ts';
 import { testPath } from '../../../lab/test-path.ts';
-import { rejection, until } from '../../../lab/until.ts';
+import { rejection } from '../../../lab/until.ts';
 import { awaitedLater, createParents, dialsInAMinute, keepsWarnings, mostDialsInAMinute, statesOf } from './support.ts';
 
 const sessionTimeoutMs = 6_000;
@@ -27,8 +27,6 @@ describe('FIELD A4: at a server that closes the connection at', function () {
 
   /** From now on, each request of this kind ends its connection, without an answer. */
   const kill = (op: Op): void => void lab.proxy.on((frame) => (sent(op)(frame) ? 'cut' : undefined));
-  const queued = (count: number): Promise<void> =>
-    until(`${count} are queued`, async () => (await lab.observer.children(lab.path)).length === count);
   const askedFor = (op: Op): number => lab.proxy.frames.filter(sent(op)).length;
   const warningsAbout = (op: Op): string[] => warnings.filter((warning) => warning.includes(op));
 
@@ -65,7 +63,7 @@ describe('FIELD A4: at a server that closes the connection at', function () {
     });
   });
 
-  for (const op of ['create2', 'multi', 'sync'] as const) {
+  for (const op of ['create2', 'multi', 'sync'] as const)
     describe(op, () => {
       const outcome = op === 'sync' ? 'is granted, or rejects' : 'rejects';
       it(`an acquire ${outcome} with the operation, the server and what it needs, and not with contention`, async () => {
@@ -107,18 +105,16 @@ describe('FIELD A4: at a server that closes the connection at', function () {
         await lab.mutex.withLock(() => undefined, { timeoutMs: 3_000 }).catch(() => undefined);
         heal();
         await lab.sleep(10_000);
-        const hold = await lab.mutex.acquire(limit);
+        await using hold = await lab.mutex.acquire(limit);
         expect(hold.isValid).to.equal(true);
-        await hold.release();
       });
     });
-  }
 
   describe('setWatches', () => {
     it('and at getData, a waiter rejects instead of waiting for an event that never comes', async () => {
       await using held = await lab.theirs.acquire(limit);
       const waiting = rejection(lab.mutex.acquire({ timeoutMs: 200_000 }));
-      await queued(2);
+      await lab.queueReaches(2);
       await lab.sleep(1_000);
       kill('setWatches');
       kill('getData');
@@ -132,7 +128,7 @@ describe('FIELD A4: at a server that closes the connection at', function () {
     it('a waiter plants its watches by reads instead, keeps its place, and is granted the lock', async () => {
       const held = await lab.theirs.acquire(limit);
       const waiting = awaitedLater(lab.mutex.acquire({ timeoutMs: 200_000 }));
-      await queued(2);
+      await lab.queueReaches(2);
       const [, place] = await lab.theirs.participants();
       kill('setWatches');
       lab.proxy.cut();
@@ -140,9 +136,8 @@ describe('FIELD A4: at a server that closes the connection at', function () {
       expect(lab.client.state).to.equal('reconnected');
       expect(askedFor('setWatches')).to.equal(3);
       await held.release();
-      const hold = await waiting;
+      await using hold = await waiting;
       expect(hold.path).to.equal(place?.path);
-      await hold.release();
     });
 
     it('a holder is told that its znode was deleted, and keeps its session', async () => {
@@ -199,11 +194,10 @@ describe('FIELD A4: at a server that closes the connection at', function () {
       setTimeout(() => void lab.proxy.admit('served'), restartMs);
       return 'cut';
     });
-    const hold = await lab.mutex.acquire({ timeoutMs: 60_000 });
+    await using hold = await lab.mutex.acquire({ timeoutMs: 60_000 });
     expect(ends).to.equal(4);
     expect(hold.isValid).to.equal(true);
     expect(warningsAbout('create2')).to.deep.equal([]);
-    await hold.release();
   });
 
   it('create2, each time after a silence, the acquire is granted: it has not closed the connection at the request', async () => {
@@ -223,9 +217,8 @@ describe('FIELD A4: at a server that closes the connection at', function () {
   it('an operation that it answers otherwise, one lost connection is an ordinary outage', async () => {
     await createParents(lab.client, lab.path);
     const heal = lab.proxy.on((frame) => (sent('create2')(frame) ? (heal(), 'cut') : undefined));
-    const hold = await lab.mutex.acquire(limit);
+    await using _hold = await lab.mutex.acquire(limit);
     expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(warningsAbout('create2')).to.deep.equal([]);
-    await hold.release();
   });
 });

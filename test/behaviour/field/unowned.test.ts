@@ -167,10 +167,9 @@ describe('FIELD D: a participant’s znode that no session owns', () => {
 
   it('is not a lock whose own znode has such a name', async () => {
     const path = `${lab.path}/db-lock-0000000001`;
-    const hold = await new InterProcessMutex(lab.other, path).acquire();
+    await using hold = await new InterProcessMutex(lab.other, path).acquire();
     const other = await zklock('release', lab.path);
     expect([other.code, other.out]).to.deep.equal([0, '']);
     expect((await zklock('status', path)).out).to.contain(hold.path);
-    await hold.release();
   });
 });

@@ -23,30 +23,28 @@ describe('two objects of one lock', () => {
   });
 
   it('a withLock of one inside a withLock of the other re-enters: one znode, one token', async () => {
-    const { mutex, theirs, observer } = lab;
-    await mutex.withLock((outer) =>
+    await lab.mutex.withLock((outer) =>
       twin.withLock(async (inner) => {
         expect([inner.path, inner.fencingToken, inner.isReentrant]).to.deep.equal([
           outer.path,
           outer.fencingToken,
           true,
         ]);
-        expect(await queueOf(theirs)).to.deep.equal([outer.path]);
+        expect(await queueOf(lab.theirs)).to.deep.equal([outer.path]);
       }),
     );
-    expect(await observer.children(mutex.path)).to.deep.equal([]);
+    expect(await lab.observer.children(lab.mutex.path)).to.deep.equal([]);
   });
 
   it('an object that is created inside the job re-enters without a wait, by every method', async () => {
-    const { client, mutex, path } = lab;
-    await mutex.withLock(async (outer) => {
-      const made = (): InterProcessMutex => new InterProcessMutex(client, path);
+    await lab.mutex.withLock(async (outer) => {
+      const made = (): InterProcessMutex => new InterProcessMutex(lab.client, lab.path);
       const holds = [
         await made().acquire(),
         await made().tryAcquire(),
         await made().acquire({ timeoutMs: 0 }),
         await made().withLock((hold) => hold),
-        await client.withLock(path, (hold) => hold),
+        await lab.client.withLock(lab.path, (hold) => hold),
       ];
       expect(holds.map((hold) => hold?.path)).to.deep.equal(holds.map(() => outer.path));
       for (const hold of holds) await hold?.release();
@@ -54,48 +52,44 @@ describe('two objects of one lock', () => {
   });
 
   it('acquires and releases of both in one lockContext.run share one count', async () => {
-    const { mutex, observer } = lab;
     await lockContext.run(async () => {
-      const holds = [await mutex.acquire(), await twin.acquire(), await mutex.acquire()] as const;
-      expect([mutex.holdCount, twin.holdCount]).to.deep.equal([3, 3]);
+      const holds = [await lab.mutex.acquire(), await twin.acquire(), await lab.mutex.acquire()] as const;
+      expect([lab.mutex.holdCount, twin.holdCount]).to.deep.equal([3, 3]);
       expect(await twin.release()).to.equal('released');
       expect(holds.map((hold) => hold.isValid)).to.deep.equal([true, true, false]);
-      expect(await mutex.release()).to.equal('released');
+      expect(await lab.mutex.release()).to.equal('released');
       expect(holds.map((hold) => hold.isValid)).to.deep.equal([true, false, false]);
-      expect(await observer.children(mutex.path)).to.have.length(1);
+      expect(await lab.observer.children(lab.mutex.path)).to.have.length(1);
       expect(await twin.release()).to.equal('released');
-      expect(await observer.children(mutex.path)).to.deep.equal([]);
-      for (const one of [mutex, twin]) expect(await rejection(one.release())).to.be.instanceOf(NotOwnedError);
+      expect(await lab.observer.children(lab.mutex.path)).to.deep.equal([]);
+      for (const one of [lab.mutex, twin]) expect(await rejection(one.release())).to.be.instanceOf(NotOwnedError);
     });
   });
 
   it('the hold of one keeps the znode after the other one has released its hold', async () => {
-    const { mutex, theirs, observer } = lab;
     await lockContext.run(async () => {
-      const outer = await mutex.acquire();
+      const outer = await lab.mutex.acquire();
       const inner = await twin.acquire();
       await outer.release();
       await outer.release();
       expect([outer.isValid, inner.isValid]).to.deep.equal([false, true]);
-      expect(await theirs.tryAcquire()).to.equal(undefined);
+      expect(await lab.theirs.tryAcquire()).to.equal(undefined);
       await inner.release();
-      expect(await observer.children(mutex.path)).to.deep.equal([]);
+      expect(await lab.observer.children(lab.mutex.path)).to.deep.equal([]);
     });
   });
 
   it('any live context that holds the lock lets the other object in', async () => {
-    const { client, mutex, path } = lab;
-    const between = new InterProcessMutex(client, `${path}-between`);
-    await mutex.withLock((outer) =>
+    const between = new InterProcessMutex(lab.client, `${lab.path}-between`);
+    await lab.mutex.withLock((outer) =>
       between.withLock(() => twin.withLock((inner) => expect(inner.path).to.equal(outer.path))),
     );
   });
 
   it('a context whose hold was lost by one object rejects the other object as well', async () => {
-    const { mutex, observer } = lab;
     await lockContext.run(async () => {
-      const lost = await mutex.acquire();
-      await takeAway(lost, observer);
+      const lost = await lab.mutex.acquire();
+      await takeAway(lost, lab.observer);
       const ways = [
         twin.acquire(),
         twin.tryAcquire(),
@@ -106,45 +100,43 @@ describe('two objects of one lock', () => {
       for (const error of await Promise.all(ways.map(rejection)))
         expect(error).to.be.instanceOf(LockLostError).and.to.include({ path: lost.path, reason: 'node-deleted' });
       expect(await twin.release()).to.equal('lost');
-      const again = await twin.acquire();
+      await using again = await twin.acquire();
       expect(again.isValid).to.equal(true);
-      await again.release();
     });
   });
 
   it('branches that a job starts are the same owner, even by the other object', async () => {
-    const { mutex, theirs } = lab;
-    const section = new CriticalSection(theirs, 3);
-    await mutex.withLock(() => Promise.all([mutex, twin, twin].map((one) => one.withLock(() => section.visit()))));
+    const section = new CriticalSection(lab.theirs, 3);
+    await lab.mutex.withLock(() =>
+      Promise.all([lab.mutex, twin, twin].map((one) => one.withLock(() => section.visit()))),
+    );
     expect(section).to.deep.include({ visits: 3, most: 3 });
   });
 
   it('siblings in one context queue up as separate owners', async () => {
-    const { mutex, theirs } = lab;
-    const section = new CriticalSection(theirs, 3);
+    const section = new CriticalSection(lab.theirs, 3);
     await lockContext.run(() =>
       Promise.all(
-        [mutex, twin, new InterProcessMutex(lab.client, lab.path)].map((one) => one.withLock(() => section.visit())),
+        [lab.mutex, twin, new InterProcessMutex(lab.client, lab.path)].map((one) =>
+          one.withLock(() => section.visit()),
+        ),
       ),
     );
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
   it('jobs of one flow, outside of contexts, queue up as separate owners', async () => {
-    const { mutex, theirs } = lab;
-    const section = new CriticalSection(theirs, 3);
+    const section = new CriticalSection(lab.theirs, 3);
     const job = async (one: InterProcessMutex): Promise<void> => {
-      const hold = await one.acquire();
+      await using _hold = await one.acquire();
       await section.visit();
-      await hold.release();
     };
-    await Promise.all([mutex, twin, new InterProcessMutex(lab.client, lab.path)].map(job));
+    await Promise.all([lab.mutex, twin, new InterProcessMutex(lab.client, lab.path)].map(job));
     expect(section).to.deep.include({ visits: 3, most: 1 });
   });
 
   it('a lockContext.run inside a holder is a new owner, for the other object as well', async () => {
-    const { mutex } = lab;
-    await mutex.withLock(async () => {
+    await lab.mutex.withLock(async () => {
       await lockContext.run(async () => {
         expect([twin.isOwnedByCurrentContext, twin.isAcquiredInThisProcess]).to.deep.equal([false, true]);
         expect(await twin.tryAcquire()).to.equal(undefined);
@@ -157,10 +149,9 @@ describe('two objects of one lock', () => {
   });
 
   it('each call of a bound handler is a new owner, and waits for the code around the call', async () => {
-    const { mutex, theirs } = lab;
-    const section = new CriticalSection(theirs, 3);
+    const section = new CriticalSection(lab.theirs, 3);
     let handled: Promise<unknown> | undefined;
-    await mutex.withLock(async () => {
+    await lab.mutex.withLock(async () => {
       const handler = lockContext.bind(() => twin.withLock(() => section.visit()));
       handled = Promise.all([handler(), handler()]);
       await section.visit();
@@ -170,7 +161,6 @@ describe('two objects of one lock', () => {
   });
 
   it('work that outlives its context is outside of it, whichever object it uses', async () => {
-    const { mutex, theirs } = lab;
     const { opened, open } = gate();
     let detached: Promise<Hold> | undefined;
     const left = await lockContext.run(async () => {
@@ -178,12 +168,12 @@ describe('two objects of one lock', () => {
         expect(twin.isOwnedByCurrentContext).to.equal(false);
         return twin.acquire();
       });
-      return mutex.acquire();
+      return lab.mutex.acquire();
     });
     open();
-    await queueReaches(theirs, 2);
+    await queueReaches(lab.theirs, 2);
     // No live context owns the hold any more.
-    expect(await mutex.release()).to.equal('released');
+    expect(await lab.mutex.release()).to.equal('released');
     expect(left.isValid).to.equal(false);
     const hold = await detached;
     expect(hold?.path).to.not.equal(left.path);
@@ -192,85 +182,77 @@ describe('two objects of one lock', () => {
 
   describe('in parallel first acquires', () => {
     it('use one znode, and all are granted', async () => {
-      const { mutex, theirs, observer } = lab;
-      const gateHold = await theirs.acquire();
+      const gateHold = await lab.theirs.acquire();
       await lockContext.run(async () => {
         const acquiring = Promise.all([
-          mutex.acquire(),
+          lab.mutex.acquire(),
           twin.acquire(),
           new InterProcessMutex(lab.client, lab.path).acquire(),
         ]);
-        await queueReaches(theirs, 2);
-        expect(await mutex.tryAcquire()).to.equal(undefined);
+        await queueReaches(lab.theirs, 2);
+        expect(await lab.mutex.tryAcquire()).to.equal(undefined);
         await gateHold.release();
         const holds = await acquiring;
         expect(new Set(holds.map(({ path }) => path)).size).to.equal(1);
         expect(holds.map(({ isReentrant }) => isReentrant)).to.deep.equal([false, true, true]);
         for (const hold of holds) await hold.release();
       });
-      expect(await observer.children(lab.path)).to.deep.equal([]);
+      expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     });
 
     it('do not fail together: if one gives up, the other gets the lock', async () => {
-      const { mutex, theirs } = lab;
-      const gateHold = await theirs.acquire();
+      const gateHold = await lab.theirs.acquire();
       await lockContext.run(async () => {
         const aborter = new AbortController();
-        const first = rejection(mutex.acquire({ signal: aborter.signal }));
+        const first = rejection(lab.mutex.acquire({ signal: aborter.signal }));
         const second = twin.acquire();
-        await queueReaches(theirs, 2);
+        await queueReaches(lab.theirs, 2);
         const reason = new Error('changed my mind');
         aborter.abort(reason);
         expect(await first).to.equal(reason);
         await gateHold.release();
-        const hold = await second;
+        await using hold = await second;
         expect(hold.isReentrant).to.equal(false);
-        await hold.release();
       });
     });
   });
 
   describe('with release() outside of contexts', () => {
     it('of an object that holds nothing refuses to end a valid hold of the other', async () => {
-      const { mutex } = lab;
-      const hold = await mutex.acquire();
+      const hold = await lab.mutex.acquire();
       expect([twin.holdCount, twin.isAcquiredInThisProcess, twin.isOwnedByCurrentContext]).to.deep.equal([
         0,
         true,
         false,
       ]);
       expect(await rejection(twin.release())).to.be.instanceOf(NotOwnedError);
-      expect([hold.isValid, mutex.holdCount]).to.deep.equal([true, 1]);
-      expect(await mutex.release()).to.equal('released');
+      expect([hold.isValid, lab.mutex.holdCount]).to.deep.equal([true, 1]);
+      expect(await lab.mutex.release()).to.equal('released');
     });
 
     it('of an object that holds nothing settles the lost hold of another, and not its successor', async () => {
-      const { client, mutex, observer, path } = lab;
-      const lost = await mutex.acquire();
-      await takeAway(lost, observer);
-      const successor = await twin.acquire();
-      expect(await new InterProcessMutex(client, path).release()).to.equal('lost');
+      const lost = await lab.mutex.acquire();
+      await takeAway(lost, lab.observer);
+      await using successor = await twin.acquire();
+      expect(await new InterProcessMutex(lab.client, lab.path).release()).to.equal('lost');
       expect(successor.isValid).to.equal(true);
-      expect(await rejection(new InterProcessMutex(client, path).release())).to.be.instanceOf(NotOwnedError);
+      expect(await rejection(new InterProcessMutex(lab.client, lab.path).release())).to.be.instanceOf(NotOwnedError);
       expect(successor.isValid).to.equal(true);
-      await successor.release();
     });
 
     it('settles the own hold first, not that of another request', async () => {
-      const { mutex, observer } = lab;
-      const lost = await mutex.acquire();
-      await takeAway(lost, observer);
+      const lost = await lab.mutex.acquire();
+      await takeAway(lost, lab.observer);
       const successor = await twin.acquire();
       expect(await twin.release()).to.equal('released');
       expect(successor.isValid).to.equal(false);
-      expect(await mutex.release()).to.equal('lost');
+      expect(await lab.mutex.release()).to.equal('lost');
     });
 
     it('never ends a live context’s hold of the other object', async () => {
-      const { mutex } = lab;
       const held = gate();
       const { opened, open } = gate();
-      const running = mutex.withLock(async (hold) => {
+      const running = lab.mutex.withLock(async (hold) => {
         held.open();
         await opened;
         return hold.isValid;
@@ -284,25 +266,23 @@ describe('two objects of one lock', () => {
   });
 
   it('of two clients are two locks', async () => {
-    const { mutex, theirs } = lab;
-    await mutex.withLock(async () => {
-      expect(await theirs.tryAcquire()).to.equal(undefined);
-      expect([theirs.isOwnedByCurrentContext, theirs.isAcquiredInThisProcess, theirs.holdCount]).to.deep.equal([
-        false,
-        false,
-        0,
-      ]);
-      expect((await rejection(theirs.acquire({ timeoutMs: 20 }))).code).to.equal('ERR_LOCK_TIMEOUT');
+    await lab.mutex.withLock(async () => {
+      expect(await lab.theirs.tryAcquire()).to.equal(undefined);
+      expect([
+        lab.theirs.isOwnedByCurrentContext,
+        lab.theirs.isAcquiredInThisProcess,
+        lab.theirs.holdCount,
+      ]).to.deep.equal([false, false, 0]);
+      expect((await rejection(lab.theirs.acquire({ timeoutMs: 20 }))).code).to.equal('ERR_LOCK_TIMEOUT');
     });
   });
 
   it('a part of a multi-lock re-enters, and others re-enter it', async () => {
-    const { client, mutex, path } = lab;
-    const both = new InterProcessMultiLock([twin, new InterProcessMutex(client, `${path}-2`)]);
-    await mutex.withLock((outer) =>
+    const both = new InterProcessMultiLock([twin, new InterProcessMutex(lab.client, `${lab.path}-2`)]);
+    await lab.mutex.withLock((outer) =>
       both.withLock(async ({ holds }) => {
         expect(holds[0]?.path).to.equal(outer.path);
-        await new InterProcessMutex(client, `${path}-2`).withLock((inner) =>
+        await new InterProcessMutex(lab.client, `${lab.path}-2`).withLock((inner) =>
           expect(inner.path).to.equal(holds[1]?.path),
         );
       }),
@@ -310,29 +290,26 @@ describe('two objects of one lock', () => {
   });
 
   it('the lease of an outer hold limits an inner hold of the other object', async () => {
-    const { mutex } = lab;
     await lockContext.run(async () => {
-      const outer = await mutex.acquire({ leaseMs: 60_000 });
+      await using outer = await lab.mutex.acquire({ leaseMs: 60_000 });
       const inner = await twin.acquire();
       outer.renew(7_000);
       expect(inner.remainingMs).to.be.closeTo(7_000, codeMs);
       outer.renew(1);
       await until('both holds have ended', () => !outer.isValid && !inner.isValid);
       expect(await inner.release()).to.equal('lost');
-      await outer.release();
     });
   });
 
   it('each object emits only the events of its own holds', async () => {
-    const { mutex } = lab;
     const log: string[] = [];
     for (const [name, one] of [
-      ['outer', mutex],
+      ['outer', lab.mutex],
       ['inner', twin],
     ] as const)
       for (const event of ['acquired', 'released'] as const)
         one.on(event, ({ hold }) => log.push(`${name} ${event} ${hold.isReentrant}`));
-    await mutex.withLock(() => twin.withLock(() => undefined));
+    await lab.mutex.withLock(() => twin.withLock(() => undefined));
     expect(log).to.deep.equal([
       'outer acquired false',
       'inner acquired true',

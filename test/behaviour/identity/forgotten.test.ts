@@ -39,14 +39,12 @@ describe('the shared state of a client’s locks', () => {
       }),
     'a tryAcquire': async (path) => (await new InterProcessMutex(lab.client, path).tryAcquire())?.release(),
     'a tryAcquire that returns undefined': async (path) => {
-      const theirs = await new InterProcessMutex(lab.other, path).acquire();
+      await using _theirs = await new InterProcessMutex(lab.other, path).acquire();
       expect(await new InterProcessMutex(lab.client, path).tryAcquire()).to.equal(undefined);
-      await theirs.release();
     },
     'an acquire that times out': async (path) => {
-      const theirs = await new InterProcessMutex(lab.other, path).acquire();
+      await using _theirs = await new InterProcessMutex(lab.other, path).acquire();
       await rejection(new InterProcessMutex(lab.client, path).acquire({ timeoutMs: 20 }));
-      await theirs.release();
     },
     'an acquire with a signal that has aborted': (path) =>
       rejection(new InterProcessMutex(lab.client, path).acquire({ signal: AbortSignal.abort() })),
@@ -73,10 +71,9 @@ describe('the shared state of a client’s locks', () => {
       );
     },
     'a hold that is lost and released': async (path) => {
-      const hold = await new InterProcessMutex(lab.client, path).acquire();
+      await using hold = await new InterProcessMutex(lab.client, path).acquire();
       await takeAway(hold, lab.observer);
       expect(used()).to.equal(1);
-      await hold.release();
     },
     'both locks of a read/write lock': async (path) => {
       const rw = new InterProcessReadWriteLock(lab.client, path);
@@ -101,12 +98,11 @@ describe('the shared state of a client’s locks', () => {
   const withLock = (path: string, options: InterProcessMutexOptions): Promise<unknown> =>
     new InterProcessMutex(lab.client, path, options).withLock(() => undefined);
 
-  for (const [usage, use] of Object.entries(uses)) {
+  for (const [usage, use] of Object.entries(uses))
     it(`is empty after ${usage}`, async () => {
       await use(lab.path);
       expect(used()).to.equal(0);
     });
-  }
 
   it('has one entry while a lock is waited for, held, or re-entered', async () => {
     const hold = await lab.theirs.acquire();

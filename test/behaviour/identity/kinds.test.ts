@@ -44,7 +44,7 @@ describe('objects with different options', () => {
     ['two options', { foreignNodes: 'wait', sticky: { idleMs: 0 } }, "{ sticky: { idleMs: 0 }, foreignNodes: 'wait' }"],
   ];
 
-  for (const [option, options, described] of different) {
+  for (const [option, options, described] of different)
     it(`by ${option} are refused with both named while one is in use`, async () => {
       const [first, other] = [of(), of(options)];
       const refusals = async (one: InterProcessMutex, used: string, got: string): Promise<void> => {
@@ -76,7 +76,6 @@ describe('objects with different options', () => {
       await hold.release();
       await other.withLock(() => refusals(first, described, '{}'));
     });
-  }
 
   it('may be used one after the other', async () => {
     for (const [, options] of different) {
@@ -102,13 +101,12 @@ describe('objects with different options', () => {
   });
 
   it('by two drivers without a class, which look alike, are refused with advice about drivers', async () => {
-    const hold = await of({ driver: plain() }).acquire();
+    await using _hold = await of({ driver: plain() }).acquire();
     const error = await rejection(of({ driver: plain() }).acquire());
     expect(error).to.be.instanceOf(RangeError);
     expect(error.message).to.match(
       /got { driver: one of "lock-" } with another driver object\. .*: create the driver once, or give it a class$/,
     );
-    await hold.release();
   });
 
   it('are one lock if they agree: same driver class, other bound on overtakes', async () => {
@@ -163,10 +161,7 @@ describe('read/write locks of one path', () => {
     theirs = new InterProcessReadWriteLock(lab.other, lab.path);
   });
 
-  const inQueue = (count: number): Promise<void> =>
-    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
-
-  for (const side of ['readLock', 'writeLock'] as const) {
+  for (const side of ['readLock', 'writeLock'] as const)
     it(`re-enter each other's ${side}`, async () => {
       await outer[side].withLock((hold) =>
         inner[side].withLock(async (again) => {
@@ -175,7 +170,6 @@ describe('read/write locks of one path', () => {
         }),
       );
     });
-  }
 
   it('are two kinds: a read lock is no hold of the write lock, and vice versa', async () => {
     await outer.readLock.withLock(async () => {
@@ -195,7 +189,7 @@ describe('read/write locks of one path', () => {
     await lockContext.run(async () => {
       const writing = await outer.writeLock.acquire();
       const writer = theirs.writeLock.acquire();
-      await inQueue(2);
+      await lab.queueReaches(2);
       const reading = await inner.readLock.acquire();
       expect(reading.fencingToken).to.equal(writing.fencingToken);
       await writing.release();
@@ -216,7 +210,7 @@ describe('read/write locks of one path', () => {
     const first = await theirs.writeLock.acquire();
     await lockContext.run(async () => {
       const both = Promise.all([outer.writeLock.acquire(), inner.readLock.acquire()]);
-      await inQueue(2);
+      await lab.queueReaches(2);
       await first.release();
       const [writing, reading] = await both;
       expect(reading.fencingToken).to.equal(writing.fencingToken);
@@ -236,21 +230,19 @@ describe('sticky locks of one path', () => {
     await first.release();
     await until('the sticky lock is idle', async () => (await lab.theirs.participants())[0]?.isIdle === true);
     lab.proxy.clear();
-    const again = await sticky().acquire();
+    await using again = await sticky().acquire();
     expect([again.path, again.fencingToken, again.grantNumber]).to.deep.equal([first.path, first.fencingToken, 1n]);
     const writes = lab.proxy.frames.filter(({ from, op }) => from === 'client' && ['create2', 'delete'].includes(op));
     expect(writes).to.deep.equal([]);
-    await again.release();
   });
 
   it('serve the waiters of all objects in the order of their calls, with one znode', async () => {
     const order: number[] = [];
     await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
-        const hold = await sticky().acquire();
+        await using _hold = await sticky().acquire();
         order.push(index);
         expect(await lab.observer.children(lab.path)).to.have.length(1);
-        await hold.release();
       }),
     );
     expect(order).to.deep.equal(order.map((_, index) => index));
@@ -267,10 +259,9 @@ describe('sticky locks of one path', () => {
   it('are given up once, after idleMs, and may be acquired again', async () => {
     const holds = [await sticky(20).acquire()];
     await holds[0]?.release();
-    await until('the sticky lock is given up', async () => (await lab.observer.children(lab.path)).length === 0);
-    const next = await sticky(20).acquire();
+    await lab.queueReaches(0);
+    await using next = await sticky(20).acquire();
     expect(next.path).to.not.equal(holds[0]?.path);
-    await next.release();
   });
 
   it('refuse another idleMs while the znode is kept, and accept it afterwards', async () => {
@@ -329,10 +320,9 @@ describe('makeRevocable of one object', () => {
   };
 
   it('gets a request for the znode that another object acquired and this object re-entered', async () => {
-    const { client, mutex, path } = lab;
-    const twin = new InterProcessMutex(client, path);
+    const twin = new InterProcessMutex(lab.client, lab.path);
     const holds = asked(twin);
-    await mutex.withLock((outer) =>
+    await lab.mutex.withLock((outer) =>
       twin.withLock(async (inner) => {
         await revoke(lab.other, outer.path);
         await until('the listener is called', () => holds.length > 0);
@@ -343,15 +333,14 @@ describe('makeRevocable of one object', () => {
   });
 
   it('gets an earlier request once when it re-enters', async () => {
-    const { client, mutex, path } = lab;
-    const twin = new InterProcessMutex(client, path);
-    const [byMutex, byTwin] = [asked(mutex), asked(twin)];
-    await mutex.withLock(async (outer) => {
+    const twin = new InterProcessMutex(lab.client, lab.path);
+    const [byMutex, byTwin] = [asked(lab.mutex), asked(twin)];
+    await lab.mutex.withLock(async (outer) => {
       await revoke(lab.other, outer.path);
       await until('the first listener is called', () => byMutex.length === 1);
       await twin.withLock(async (inner) => {
         await until('the second listener is called', () => byTwin.length > 0);
-        await twin.withLock(() => mutex.withLock(() => queueOf(lab.theirs)));
+        await twin.withLock(() => lab.mutex.withLock(() => queueOf(lab.theirs)));
         expect(byTwin).to.deep.equal([inner]);
       });
       expect(byMutex).to.deep.equal([outer]);
@@ -359,10 +348,9 @@ describe('makeRevocable of one object', () => {
   });
 
   it('gets no request for a hold that only another object has', async () => {
-    const { client, mutex, path } = lab;
-    const byMutex = asked(mutex);
-    const byTwin = asked(new InterProcessMutex(client, path));
-    await mutex.withLock(async (outer) => {
+    const byMutex = asked(lab.mutex);
+    const byTwin = asked(new InterProcessMutex(lab.client, lab.path));
+    await lab.mutex.withLock(async (outer) => {
       await revoke(lab.other, outer.path);
       await until('the listener of the holder is called', () => byMutex.length === 1);
     });

@@ -17,11 +17,11 @@ describe('the events of a mutex', () => {
   };
 
   it('are acquired, renewed and released, in order, for a hold that ends normally', async () => {
-    const { mutex } = lab;
-    const log = emitted(mutex);
+    const log = emitted(lab.mutex);
     const events: unknown[] = [];
-    for (const name of ['acquired', 'renewed', 'released'] as const) mutex.on(name, (event) => events.push(event.hold));
-    const hold = await mutex.acquire({ leaseMs: 60_000 });
+    for (const name of ['acquired', 'renewed', 'released'] as const)
+      lab.mutex.on(name, (event) => events.push(event.hold));
+    const hold = await lab.mutex.acquire({ leaseMs: 60_000 });
     expect(log).to.deep.equal(['acquired']);
     hold.renew(60_000);
     const releasing = hold.release();
@@ -33,24 +33,21 @@ describe('the events of a mutex', () => {
   });
 
   it('are queued before acquired for a waiter, and released before the next acquired', async () => {
-    const { mutex } = lab;
-    const first = await mutex.acquire();
-    const log = emitted(mutex);
-    const waiting = mutex.acquire();
+    const first = await lab.mutex.acquire();
+    const log = emitted(lab.mutex);
+    const waiting = lab.mutex.acquire();
     await until('the waiter is queued', () => log.length === 1);
     await first.release();
-    const second = await waiting;
+    await using _second = await waiting;
     expect(log).to.deep.equal(['queued', 'released', 'acquired']);
-    await second.release();
   });
 
   it('are expired, with the error, for a lease that has passed, and none for its later release', async () => {
-    const { mutex } = lab;
-    const log = emitted(mutex);
+    const log = emitted(lab.mutex);
     const seen: unknown[] = [];
-    const hold = await mutex.acquire({ leaseMs: 30 });
+    const hold = await lab.mutex.acquire({ leaseMs: 30 });
     const { signal } = hold;
-    mutex.on('expired', ({ hold: of, error }) => seen.push(of, error, signal.aborted));
+    lab.mutex.on('expired', ({ hold: of, error }) => seen.push(of, error, signal.aborted));
     await aborted(signal);
     expect(await hold.release()).to.equal('lost');
     expect(log).to.deep.equal(['acquired', 'expired']);
@@ -58,13 +55,12 @@ describe('the events of a mutex', () => {
   });
 
   it('are lost, with the error, for every other end, and none for its later release', async () => {
-    const { mutex, observer } = lab;
-    const log = emitted(mutex);
+    const log = emitted(lab.mutex);
     const seen: unknown[] = [];
-    const hold = await mutex.acquire({ leaseMs: 60_000 });
+    const hold = await lab.mutex.acquire({ leaseMs: 60_000 });
     const { signal } = hold;
-    mutex.on('lost', ({ hold: of, error }) => seen.push(of, error, signal.aborted));
-    await observer.remove(hold.path);
+    lab.mutex.on('lost', ({ hold: of, error }) => seen.push(of, error, signal.aborted));
+    await lab.observer.remove(hold.path);
     await aborted(signal);
     expect(await hold.release()).to.equal('lost');
     expect(log).to.deep.equal(['acquired', 'lost']);
@@ -72,45 +68,41 @@ describe('the events of a mutex', () => {
   });
 
   it('are lost for each hold of a closed client', async () => {
-    const { client, mutex } = lab;
     await lockContext.run(async () => {
-      await mutex.acquire();
-      await mutex.acquire();
+      await lab.mutex.acquire();
+      await lab.mutex.acquire();
     });
-    const log = emitted(mutex);
-    await client.close();
+    const log = emitted(lab.mutex);
+    await lab.client.close();
     expect(log).to.deep.equal(['lost', 'lost']);
   });
 
   it('are emitted for each re-entrant hold', async () => {
-    const { mutex } = lab;
     const log: string[] = [];
-    mutex.on('acquired', ({ hold }) => log.push(hold.isReentrant ? 'reentrant' : 'first'));
-    mutex.on('released', ({ hold }) => log.push(`${hold.isReentrant ? 'reentrant' : 'first'} released`));
-    await mutex.withLock(() => mutex.withLock(() => undefined));
+    lab.mutex.on('acquired', ({ hold }) => log.push(hold.isReentrant ? 'reentrant' : 'first'));
+    lab.mutex.on('released', ({ hold }) => log.push(`${hold.isReentrant ? 'reentrant' : 'first'} released`));
+    await lab.mutex.withLock(() => lab.mutex.withLock(() => undefined));
     expect(log).to.deep.equal(['first', 'reentrant', 'reentrant released', 'first released']);
   });
 
   it('are expired before another client is granted the lock', async () => {
-    const { mutex, theirs } = lab;
-    const log = emitted(mutex);
-    await mutex.acquire({ leaseMs: 300 });
-    const next = theirs.acquire().then((hold) => (log.push('granted'), hold));
+    const log = emitted(lab.mutex);
+    await lab.mutex.acquire({ leaseMs: 300 });
+    const next = lab.theirs.acquire().then((hold) => (log.push('granted'), hold));
     await (await next).release();
     expect(log).to.deep.equal(['acquired', 'expired', 'granted']);
   });
 
   it('run outside of the lock’s context: an acquire in a listener waits its turn', async () => {
-    const { mutex } = lab;
     const owned: boolean[] = [];
     let acquiring: Promise<Hold> | undefined;
-    await mutex.withLock(async (hold) => {
-      mutex.once('acquired', () => {
-        owned.push(mutex.isOwnedByCurrentContext);
-        acquiring = mutex.acquire();
+    await lab.mutex.withLock(async (hold) => {
+      lab.mutex.once('acquired', () => {
+        owned.push(lab.mutex.isOwnedByCurrentContext);
+        acquiring = lab.mutex.acquire();
       });
-      await (await mutex.acquire()).release();
-      await queueReaches(mutex, 2);
+      await (await lab.mutex.acquire()).release();
+      await queueReaches(lab.mutex, 2);
       expect(hold.isValid).to.equal(true);
     });
     const next = await acquiring;
@@ -119,7 +111,6 @@ describe('the events of a mutex', () => {
   });
 
   it('reach the other listeners if one throws or rejects, which is a warning', async () => {
-    const { mutex } = lab;
     const warnings: unknown[] = [];
     const warned = (warning: unknown): void => void warnings.push(warning);
     process.on('warning', warned);
@@ -127,18 +118,18 @@ describe('the events of a mutex', () => {
       const failures = [new Error('thrown'), new Error('rejected')] as const;
       const rejecting = (): unknown => Promise.reject(failures[1]);
       for (const name of ['acquired', 'expired'] as const) {
-        mutex.once(name, () => {
+        lab.mutex.once(name, () => {
           throw failures[0];
         });
-        mutex.once(name, rejecting);
+        lab.mutex.once(name, rejecting);
       }
-      const log = emitted(mutex);
-      const hold = await mutex.acquire({ leaseMs: 30 });
+      const log = emitted(lab.mutex);
+      const hold = await lab.mutex.acquire({ leaseMs: 30 });
       await aborted(hold.signal);
       await until('the failures are warnings', () => warnings.length === 4);
       expect(new Set(warnings.map((warning) => (warning as Error).cause))).to.deep.equal(new Set(failures));
       expect(log).to.deep.equal(['acquired', 'expired']);
-      const next = await mutex.acquire();
+      const next = await lab.mutex.acquire();
       await next.release();
     } finally {
       process.off('warning', warned);
@@ -146,15 +137,13 @@ describe('the events of a mutex', () => {
   });
 
   it('of a failed acquire are only those that it reached', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await theirs.acquire();
-    const log = emitted(mutex);
+    await using _hold = await lab.theirs.acquire();
+    const log = emitted(lab.mutex);
     const controller = new AbortController();
-    const failing = rejection(mutex.acquire({ signal: controller.signal, leaseMs: 1 }));
+    const failing = rejection(lab.mutex.acquire({ signal: controller.signal, leaseMs: 1 }));
     await until('the waiter is queued', () => log.length > 0);
     controller.abort();
     await failing;
     expect(log).to.deep.equal(['queued']);
-    await hold.release();
   });
 });

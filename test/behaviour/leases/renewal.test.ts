@@ -11,13 +11,12 @@ describe('renewing a lease', () => {
   const lab = labOfEachTest('renewal');
 
   it('lets the lease last for the new time from then on', async () => {
-    const { client, mutex } = lab;
-    const hold = await mutex.acquire({ leaseMs: 600_000 });
+    const hold = await lab.mutex.acquire({ leaseMs: 600_000 });
     hold.renew(2_000);
     expect(hold.remainingMs).to.be.closeTo(2_000, codeMs);
     hold.renew(600_000);
     // The session limits it now.
-    expect(hold.remainingMs).to.be.closeTo(client.health().remainingMs, codeMs).and.above(2_000);
+    expect(hold.remainingMs).to.be.closeTo(lab.client.health().remainingMs, codeMs).and.above(2_000);
     hold.renew(50);
     const renewedAt = lab.now();
     expect(await aborted(hold.signal))
@@ -27,27 +26,25 @@ describe('renewing a lease', () => {
   });
 
   it('begins a lease if there was none', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await mutex.acquire();
+    const hold = await lab.mutex.acquire();
     hold.renew(50);
-    await (await theirs.acquire()).release();
+    await (await lab.theirs.acquire()).release();
     expect(hold.signal.reason).to.include({ reason: 'lease-expired' });
   });
 
   it('with renewEveryMs keeps the lock while the process runs', async () => {
-    const { mutex, theirs } = lab;
-    const hold = await mutex.acquire({ leaseMs: 20_000, renewEveryMs: 20 });
+    const hold = await lab.mutex.acquire({ leaseMs: 20_000, renewEveryMs: 20 });
     let renewals = 0;
-    mutex.on('renewed', (event) => {
+    lab.mutex.on('renewed', (event) => {
       expect(event.hold).to.equal(hold);
       expect(event.remainingMs).to.be.closeTo(20_000, codeMs);
       renewals += 1;
     });
     await until('the lease is renewed three times', () => renewals >= 3);
-    expect(await queueOf(theirs)).to.deep.equal([hold.path]);
+    expect(await queueOf(lab.theirs)).to.deep.equal([hold.path]);
     expect(await hold.release()).to.equal('released');
     const before = renewals;
-    await (await theirs.acquire()).release();
+    await (await lab.theirs.acquire()).release();
     expect(renewals).to.equal(before);
   });
 
@@ -82,8 +79,7 @@ describe('renewing a lease', () => {
 
   describe('after the end', () => {
     it('of the lease is refused with the requested time, and the time since the end', async () => {
-      const { mutex } = lab;
-      const hold = await mutex.acquire({ leaseMs: 40 });
+      const hold = await lab.mutex.acquire({ leaseMs: 40 });
       await aborted(hold.signal);
       const since = virtualMachine ? '0' : '[\\d.]+';
       const text = `it cannot be renewed for 3000 ms, because it ended ${since} ms ago: .* its lease of 40 ms ended without`;
@@ -94,9 +90,8 @@ describe('renewing a lease', () => {
     });
 
     it('by another loss is refused with the cause', async () => {
-      const { mutex, observer } = lab;
-      const hold = await mutex.acquire({ leaseMs: 60_000 });
-      await observer.remove(hold.path);
+      const hold = await lab.mutex.acquire({ leaseMs: 60_000 });
+      await lab.observer.remove(hold.path);
       await aborted(hold.signal);
       expect(() => hold.renew(3_000))
         .to.throw(
@@ -107,8 +102,7 @@ describe('renewing a lease', () => {
     });
 
     it('by a release is refused, because the caller no longer owns the lock', async () => {
-      const { mutex } = lab;
-      const hold = await mutex.acquire({ leaseMs: 60_000 });
+      const hold = await lab.mutex.acquire({ leaseMs: 60_000 });
       await hold.release();
       expect(() => hold.renew(3_000)).to.throw(
         NotOwnedError,

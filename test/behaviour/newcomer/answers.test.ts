@@ -25,12 +25,11 @@ describe('a helpful error', () => {
 
   beforeEach(() => {
     cleanUps = [];
-    const { path, client, other } = lab;
     fixture = {
       lab,
-      path,
-      client,
-      other,
+      path: lab.path,
+      client: lab.client,
+      other: lab.other,
       connect: (options) => lab.connect(options, lab.connectString),
       defer: (cleanUp) => void cleanUps.push(cleanUp),
     };
@@ -54,9 +53,9 @@ describe('a helpful error', () => {
     if (secret !== undefined) expect(error.message).not.to.contain(secret);
   };
 
-  for (const [chapter, mistakes] of Object.entries(chapters)) {
+  for (const [chapter, mistakes] of Object.entries(chapters))
     describe(`for ${chapter}:`, () => {
-      for (const mistake of mistakes) {
+      for (const mistake of mistakes)
         it(mistake.done, async () => {
           const error = await act(mistake);
           const answer = mistake.answer(fixture);
@@ -66,9 +65,7 @@ describe('a helpful error', () => {
           expect(troubles.get(text) ?? trouble, 'the trouble that already has this text').to.equal(trouble);
           troubles.set(text, trouble);
         });
-      }
     });
-  }
 });
 
 /** The message without the parts that change from run to run: paths, ids, ports, times, and amounts. */

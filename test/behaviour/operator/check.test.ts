@@ -11,26 +11,24 @@ describe('zklock check', () => {
   const lab = labOfEachTest('checked');
 
   it('leaves nothing behind, and does not touch a lock', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const before = await lab.observer.children(lab.path);
     const checked = await check(lab.connectString, lab.path);
     expect(levelOf(checked, 'clocks')).to.equal('unknown');
     expect(await lab.observer.children(lab.path)).to.deep.equal(before);
     await check(lab.connectString, '/');
     expect((await lab.observer.children('/')).filter((name) => name.includes('check'))).to.deep.equal([]);
-    await hold.release();
   });
 
   it('does not touch a semaphore, whose znode has no participants of its own', async () => {
     const semaphore = new InterProcessSemaphore(lab.other, lab.path, { maxLeases: 2 });
-    const lease = await semaphore.acquire();
+    await using _lease = await semaphore.acquire();
     for (const path of [lab.path, `${lab.path}/missing`])
       expect(levelOf(await check(lab.connectString, path), 'clocks'), path).to.equal('unknown');
-    await lease.release();
   });
 
   it('says which right is missing, and exits with 77', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     for (const [permissions, subject] of [
       [31 - 4, 'right to create'],
       [31 - 8, 'right to delete'],
@@ -41,7 +39,6 @@ describe('zklock check', () => {
       expect(levelOf(checked, subject)).to.equal('fail');
     }
     await setAcl(lab.other, lab.path, 31);
-    await hold.release();
   });
 
   it('exits with 69 if no server is reachable, and tells one that is not', async () => {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { until } from '../../../lab/until.ts';
 import { InProcess } from './in-process.ts';
 
 const page = readFileSync(new URL('../../../docs/zklock.md', import.meta.url), 'utf8');
@@ -28,7 +27,7 @@ describe('the page on the JSON of zklock', () => {
   it('names every field of ls and status, and no other', async () => {
     const hold = await lab.theirs.acquire({ data: 'owner' });
     const waiting = lab.mutex.acquire();
-    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const board = await json('ls', '--json', lab.path);
     const lock = await json('status', '--json', lab.path);
     expect(fields(board)).to.deep.equal(fieldsOf('A board'));

@@ -4,7 +4,7 @@ import { exists, setAcl } from './acl.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered } from '../../../lab/proxy/frame-matches.ts';
 import { longerList } from '../../../lab/proxy/longer-list.ts';
-import { rejection, until } from '../../../lab/until.ts';
+import { rejection } from '../../../lab/until.ts';
 import type { BoardJson } from '../../../packages/zklock/src/board/board-json.ts';
 import { InProcess } from './in-process.ts';
 
@@ -18,7 +18,7 @@ describe('zklock ls and status', () => {
   it('list the locks below a path, with their holders and the number of waiters', async () => {
     const hold = await lab.theirs.acquire({ data: Buffer.from('nightly job') });
     const waiting = lab.theirs.acquire();
-    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const { code, out } = await zklock('ls', '/');
     expect(code).to.equal(0);
     const [header, ...rows] = out.trim().split('\n');
@@ -35,20 +35,19 @@ describe('zklock ls and status', () => {
   });
 
   it('print JSON that has everything', async () => {
-    const hold = await lab.theirs.acquire({ data: 'owner' });
+    await using hold = await lab.theirs.acquire({ data: 'owner' });
     const listed = (await zklock('ls', '--json', lab.path.slice(0, lab.path.lastIndexOf('/')))).json;
     expect(listed).to.deep.include({ unreadable: [], events: [] });
     const { json } = await zklock('status', '--json', lab.path);
     expect((listed as { locks: unknown[] }).locks).to.deep.equal([json]);
     const { holders } = json as { holders: Record<string, unknown>[] };
     expect(holders[0]).to.include({ path: hold.path, pid: process.pid, fencingToken: String(hold.fencingToken) });
-    await hold.release();
   });
 
   it('show the holder, its process, its token and the waiters in their order', async () => {
     const hold = await lab.theirs.acquire({ data: 'owner' });
     const waiting = lab.theirs.acquire({ data: Buffer.from('second') });
-    await until('the waiter is in the queue', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const { out } = await zklock('status', lab.path);
     expect(out).to.match(new RegExp(`^${lab.path}: mutex, held, 1 waiting\n {2}holder: \\S+ pid ${process.pid}\n`));
     expect(out).to.contain(`    token    ${hold.fencingToken}\n`).and.to.contain('  waiter 1: second\n');
@@ -79,7 +78,7 @@ describe('zklock ls and status', () => {
   });
 
   it('count the znodes that are no participants of the lock', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     for (const name of ['config', '_c_6f1c2f7e-8a1e-4a53-9d7e-2b1f0c9d8e7a-lease-0000000009'])
       await lab.observer.create(`${lab.path}/${name}`);
     const { out } = await zklock('status', lab.path);
@@ -87,7 +86,6 @@ describe('zklock ls and status', () => {
     expect(others).to.equal('2');
     const { locks } = (await zklock('ls', '--json', lab.path)).json as { locks: object[] };
     expect(locks[0]).to.include({ path: lab.path, state: 'held', waiterCount: 0, otherCount: 2 });
-    await hold.release();
   });
 
   it('count no znode of a semaphore’s own, and none of a free lock', async () => {
@@ -104,14 +102,13 @@ describe('zklock ls and status', () => {
     const [{ out: listed }, { out: status }] = [await zklock('ls', '/'), await zklock('status', lab.path)];
     for (const text of [listed, status]) expect(text).to.contain('\\u001b[2Jevil\\u000aline');
     await hold.release();
-    const other = await lab.theirs.acquire({ data: Buffer.from('\u009b2Jevil\u202e') });
+    await using _other = await lab.theirs.acquire({ data: Buffer.from('\u009b2Jevil\u202e') });
     for (const verb of ['ls', 'status'])
       expect((await zklock(verb, '--json', lab.path)).out).to.contain('\\u009b2Jevil\\u202e');
-    await other.release();
   });
 
   it('never show a request to release as a name', async () => {
-    const hold = await lab.theirs.acquire();
+    await using hold = await lab.theirs.acquire();
     await revoke(lab.other, hold.path);
     const [{ out: listed }, { out: status }] = [await zklock('ls', lab.path), await zklock('status', lab.path)];
     for (const text of [listed, status])
@@ -124,11 +121,10 @@ describe('zklock ls and status', () => {
     expect(holders[0]).to.include({ asked: 'revoke', data: null, dataBytes: null, isIdle: false });
     const error = await rejection(lab.mutex.acquire({ timeoutMs: 100 }));
     expect(error.message).not.to.contain('REVOKE');
-    await hold.release();
   });
 
   it('claims nothing about znodes that it could not read, and fails', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const parent = lab.path.slice(0, lab.path.lastIndexOf('/'));
     lab.proxy.on((frame) =>
       answered('getChildren2')(frame) && frame.path === lab.path
@@ -150,11 +146,10 @@ describe('zklock ls and status', () => {
     const { state, unreadable } = JSON.parse(json.out) as BoardJson;
     expect(state.is).to.equal('incomplete');
     expect(unreadable).to.deep.equal([{ path: lab.path, since: state.since }]);
-    await hold.release();
   });
 
   it('exit with 77 if the path may not be read', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     await setAcl(lab.other, lab.path, 30);
     const { code, errors } = await zklock('ls', lab.path);
     expect(code).to.equal(77);
@@ -164,7 +159,6 @@ describe('zklock ls and status', () => {
     const whole = await zklock('ls', '/');
     expect(whole.code).to.equal(77);
     expect(whole.errors).to.contain(lab.path);
-    await hold.release();
   });
 
   it('show a lock whose holder may not be read as not readable, and since when, and exit with 77', async () => {

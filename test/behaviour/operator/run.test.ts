@@ -9,9 +9,8 @@ describe('zklock run', () => {
     const run = new InProcess('127.0.0.1:1', ['run', '-n', '/a', '--', 'true']);
     expect([await run.ended, run.out]).to.deep.equal([69, '']);
     expect(run.errors).to.include('No ZooKeeper server of 127.0.0.1:1 answered within 5000 ms');
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     const taken = new InProcess(lab.connectString, ['run', '-n', lab.path, '--', 'true']);
     expect([await taken.ended, taken.out, taken.errors]).to.deep.equal([75, '', '']);
-    await hold.release();
   });
 });

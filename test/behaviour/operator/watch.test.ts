@@ -31,10 +31,10 @@ describe('zklock watch', () => {
   });
 
   it('prints a line of JSON for each event, and for the loss and return of the connection', async () => {
-    const before = await new InterProcessMutex(lab.other, `${lab.path}-before`).acquire();
+    await using _before = await new InterProcessMutex(lab.other, `${lab.path}-before`).acquire();
     start(['--json', '/']);
     await run.until(() => run.out.includes('"lock"'));
-    const first = await lab.theirs.acquire(bytes('first'));
+    await using _first = await lab.theirs.acquire(bytes('first'));
     await run.until(() => run.out.includes('"granted"'));
     await lab.proxy.refuse();
     lab.proxy.cut();
@@ -46,13 +46,11 @@ describe('zklock watch', () => {
       .split('\n')
       .map((line) => (JSON.parse(line) as { type: string }).type);
     expect(events).to.deep.equal(['lock', 'granted', 'cut-off', 'live']);
-    await first.release();
-    await before.release();
   });
 
   for (const json of [false, true])
     it(`names what it could not read, and fails when its reader leaves${json ? ', as JSON' : ''}`, async () => {
-      const hold = await lab.theirs.acquire();
+      await using _hold = await lab.theirs.acquire();
       await setAcl(lab.other, lab.path, 30);
       start(json ? ['--json', '/'] : ['/']);
       await run.until(() => (json ? run.out : run.errors).includes(lab.path));
@@ -65,11 +63,10 @@ describe('zklock watch', () => {
       run.stopReading();
       expect(await run.ended).to.equal(77);
       await setAcl(lab.other, lab.path, 31);
-      await hold.release();
     });
 
   it('says when it shows all again, and then ends with success', async () => {
-    const hold = await lab.theirs.acquire();
+    await using _hold = await lab.theirs.acquire();
     await setAcl(lab.other, lab.path, 30);
     start(['/']);
     await run.until(() => run.errors.includes(`such as ${lab.path} (since`));
@@ -77,13 +74,12 @@ describe('zklock watch', () => {
     await run.until(() => run.errors.includes('All is shown again'));
     run.stopReading();
     expect(await run.ended).to.equal(0);
-    await hold.release();
   });
 
   it('fills a terminal, follows changes, fits a new size, and leaves with q', async () => {
     start(['/'], terminal);
     await run.until(() => run.screen.includes('0 locks'));
-    const hold = await lab.theirs.acquire(bytes('a holder'));
+    await using _hold = await lab.theirs.acquire(bytes('a holder'));
     await run.until(() => run.screen.includes('1 held') && run.screen.includes('a holder'));
     run.resize(60, 10);
     await run.until(() => run.screen.split('\r\n').every((line) => line.length <= 60) && run.screen.includes('held'));
@@ -92,7 +88,6 @@ describe('zklock watch', () => {
     run.press('q');
     expect(await run.ended).to.equal(0);
     expect(run.out.endsWith('\u001b[?25h\u001b[?1049l')).to.equal(true);
-    await hold.release();
   });
 
   it('says on a terminal that a lock is not readable, and since when', async () => {

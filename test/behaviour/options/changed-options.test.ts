@@ -95,7 +95,7 @@ describe('options that change after the call', () => {
   after(() => Promise.all([client.close(), other.close()]));
 
   for (const [what, acquirer] of locks) {
-    for (const [how, change] of changes) {
+    for (const [how, change] of changes)
       it(`an acquire: the options for ${what} are ${how}, and the hold keeps what was requested`, async () => {
         const path = testPath('changed');
         // Another object of the same kind, because znodes of other kinds would be refused.
@@ -121,10 +121,9 @@ describe('options that change after the call', () => {
         expect(holder?.data.toString() === 'mine').to.equal(how.includes('data'));
         await hold.release();
       });
-    }
   }
 
-  for (const [how, change] of changes.filter(([each]) => /timeoutMs|emptied|getter/.test(each))) {
+  for (const [how, change] of changes.filter(([each]) => /timeoutMs|emptied|getter/.test(each)))
     it(`an acquire: the options are ${how}, and the deadline stays`, async () => {
       const path = testPath('changed');
       await using hold = await new InterProcessMutex(other, path).acquire();
@@ -137,7 +136,6 @@ describe('options that change after the call', () => {
         .that.includes('50 ms');
       expect(hold.isValid).to.equal(true);
     });
-  }
 
   it('an acquire: its first signal ends the wait, and a signal that replaces it does not', async () => {
     const path = testPath('changed');
@@ -204,9 +202,8 @@ describe('options that change after the call', () => {
     const options: Options = { maxLeases: 1 };
     const semaphore = new InterProcessSemaphore(client, testPath('changed'), options as { maxLeases: number });
     Object.assign(options, { maxLeases: 5 });
-    const lease = await semaphore.acquire();
+    await using _lease = await semaphore.acquire();
     expect(await semaphore.tryAcquire()).to.equal(undefined);
-    await lease.release();
   });
 
   it('a multi-lock: it keeps its locks', async () => {

@@ -21,6 +21,9 @@ export interface Tools {
   readonly connectString: string;
 }
 
+/** Makes the call, and disposes of its result. It calls at once, unless the call needs something that must exist before. */
+type Call = (tools: Tools, options: never, called: () => void) => unknown;
+
 /** A method or function that takes options. */
 export interface EntryPoint {
   /** The name in the API report. */
@@ -29,26 +32,83 @@ export interface EntryPoint {
   readonly what: string;
   /** All options; each of them has an effect. */
   readonly options: () => object;
-  /**
-   * Makes the call, and disposes of its result. It calls at once, unless the call needs something that must exist
-   * before.
-   */
-  readonly call: (tools: Tools, options: never, called: () => void) => unknown;
-  /** True if the call accepts a signal. */
-  readonly takesSignal: boolean;
+  readonly call: Call;
 }
 
 const waiting = (): object => ({ timeoutMs: 10_000, signal: new AbortController().signal });
-const acquiring = (): object => ({
-  ...waiting(),
-  leaseMs: 60_000,
-  renewEveryMs: 30_000,
-  releaseTimeoutMs: 5_000,
-  data: Buffer.from('worker 7'),
+const campaigning = (): object => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000, releaseTimeoutMs: 5_000 });
+const acquiring = (): object => ({ ...campaigning(), data: Buffer.from('worker 7') });
+const watching = (): object => ({ signal: new AbortController().signal });
+const ofVersion = (): object => ({ version: 0 });
+const creating = (): object => ({
+  sessionTimeoutMs: 10_000,
+  retryPolicy: exponentialBackoff({ baseSleepMs: 1 }),
+  tickTimeMs: 500,
+  auth: [{ scheme: 'digest', credentials: 'user:secret' }],
+  tls: undefined,
+  sasl: undefined,
+  acl: [{ permissions: 31, scheme: 'world', id: 'anyone' }],
+  logger: { warn: () => undefined },
+  debug: true,
 });
+
+const newPath = (): string => testPath('of-options');
+const nothing = (): undefined => undefined;
+
+const mutexOf = ({ client }: Tools): InterProcessMutex => new InterProcessMutex(client, newPath());
+const semaphoreOf = ({ client }: Tools): InterProcessSemaphore =>
+  new InterProcessSemaphore(client, newPath(), { maxLeases: 2 });
+const semaphoreMutexOf = ({ client }: Tools): InterProcessSemaphoreMutex =>
+  new InterProcessSemaphoreMutex(client, newPath());
+const electionOf = ({ client }: Tools): LeaderElection => new LeaderElection(client, newPath());
 
 interface Held {
   release(): Promise<unknown>;
+}
+
+function entry(name: string, what: string, options: () => object, call: Call): EntryPoint {
+  return { name, what, options, call };
+}
+
+/** A call that returns a promise. What it acquires is released. */
+function promised(
+  name: string,
+  what: string,
+  options: () => object,
+  act: (tools: Tools, options: never) => Promise<unknown>,
+): EntryPoint {
+  return entry(name, what, options, async (tools, given, called) => {
+    const acted = act(tools, given);
+    called();
+    for (const result of [await acted].flat() as (Partial<Held> | undefined)[]) await result?.release?.();
+  });
+}
+
+/** A constructor. The object is used, so that each option has an effect. */
+function constructed<Made>(
+  name: string,
+  what: string,
+  options: () => object,
+  construct: (client: LockClient, options: never) => Made,
+  use: (made: Made) => Promise<unknown>,
+): EntryPoint {
+  return entry(name, what, options, async ({ client }, given, called) => {
+    const made = construct(client, given);
+    called();
+    await use(made);
+  });
+}
+
+/** A call that returns an iterator. */
+function iterated(
+  name: string,
+  what: string,
+  begin: (client: LockClient, options: never) => AsyncGenerator,
+): EntryPoint {
+  return constructed(name, what, watching, begin, async (values) => {
+    await values.next();
+    await values.return(undefined);
+  });
 }
 
 /** The methods acquire, tryAcquire and withLock of a lock. */
@@ -61,24 +121,10 @@ function lockCalls(
   },
   options = acquiring,
 ): EntryPoint[] {
-  const entry = (
-    method: string,
-    act: (lock: ReturnType<typeof create>, options: object) => Promise<unknown>,
-  ): EntryPoint => ({
-    name: `${name}.${method}`,
-    what: method,
-    options,
-    takesSignal: true,
-    async call(tools, given: object, called) {
-      const acted = act(create(tools), given);
-      called();
-      await acted;
-    },
-  });
   return [
-    entry('acquire', async (lock, given) => (await lock.acquire(given)).release()),
-    entry('tryAcquire', async (lock, given) => (await lock.tryAcquire(given))?.release()),
-    entry('withLock', (lock, given) => lock.withLock(() => undefined, given)),
+    promised(`${name}.acquire`, 'acquire', options, (tools, given) => create(tools).acquire(given)),
+    promised(`${name}.tryAcquire`, 'tryAcquire', options, (tools, given) => create(tools).tryAcquire(given)),
+    promised(`${name}.withLock`, 'withLock', options, (tools, given) => create(tools).withLock(nothing, given)),
   ];
 }
 
@@ -88,18 +134,12 @@ function queries<Lock>(
   create: (tools: Tools) => Lock,
   ...methods: readonly (keyof Lock & string)[]
 ): EntryPoint[] {
-  return methods.map((method) => ({
-    name: `${name}.${method}`,
-    what: method,
-    options: waiting,
-    takesSignal: true,
-    async call(tools, given: object, called) {
+  return methods.map((method) =>
+    promised(`${name}.${method}`, method, waiting, (tools, given: object) => {
       const lock = create(tools);
-      const asked = (lock[method] as (options: object) => Promise<unknown>).call(lock, given);
-      called();
-      await asked;
-    },
-  }));
+      return (lock[method] as (options: object) => Promise<unknown>).call(lock, given);
+    }),
+  );
 }
 
 /** A method of a transaction that takes options. */
@@ -108,342 +148,147 @@ function transactionCall(
   options: () => object,
   add: (transaction: GuardedTransaction, path: string, options: never) => unknown,
 ): EntryPoint {
-  return {
-    name: `GuardedTransaction.${method}`,
-    what: method,
-    options,
-    takesSignal: false,
-    async call({ client }, given, called) {
-      await using hold = await new InterProcessMutex(client, testPath('of-options')).acquire();
-      add(hold.transaction(), testPath('of-options'), given);
-      called();
-    },
-  };
+  return entry(`GuardedTransaction.${method}`, method, options, async (tools, given, called) => {
+    await using hold = await mutexOf(tools).acquire();
+    add(hold.transaction(), newPath(), given);
+    called();
+  });
 }
 
-const ofVersion = (): object => ({ version: 0 });
-
 export const entryPoints: readonly EntryPoint[] = [
-  {
-    name: 'LockClient.connect',
-    what: 'LockClient.connect',
-    options: () => ({
-      sessionTimeoutMs: 10_000,
-      connectionTimeoutMs: 10_000,
-      retryPolicy: exponentialBackoff({ baseSleepMs: 1 }),
-      tickTimeMs: 500,
-      auth: [{ scheme: 'digest', credentials: 'user:secret' }],
-      tls: undefined,
-      sasl: undefined,
-      acl: [{ permissions: 31, scheme: 'world', id: 'anyone' }],
-      signal: new AbortController().signal,
-      logger: { warn: () => undefined },
-      debug: true,
-    }),
-    takesSignal: true,
-    async call({ connectString }, options, called) {
+  entry(
+    'LockClient.connect',
+    'LockClient.connect',
+    () => ({ ...creating(), ...watching(), connectionTimeoutMs: 10_000 }),
+    async ({ connectString }, options, called) => {
       const connecting = LockClient.connect(connectString, options);
       called();
       await using client = await connecting;
-      await new InterProcessMutex(client, testPath('of-options')).withLock(() => undefined);
+      await new InterProcessMutex(client, newPath()).withLock(nothing);
     },
-  },
-  {
-    name: 'LockClient.create',
-    what: 'LockClient.create',
-    options: () => ({
-      sessionTimeoutMs: 10_000,
-      retryPolicy: exponentialBackoff({ baseSleepMs: 1 }),
-      tickTimeMs: 500,
-      auth: [{ scheme: 'digest', credentials: 'user:secret' }],
-      tls: undefined,
-      sasl: undefined,
-      acl: [{ permissions: 31, scheme: 'world', id: 'anyone' }],
-      logger: { warn: () => undefined },
-      debug: true,
-    }),
-    takesSignal: false,
-    async call({ connectString }, options, called) {
-      await using client = LockClient.create(connectString, options);
-      called();
-      await new InterProcessMutex(client, testPath('of-options')).withLock(() => undefined);
-    },
-  },
-  {
-    name: 'LockClient.close',
-    what: 'close',
-    options: () => ({ timeoutMs: 5_000 }),
-    takesSignal: false,
-    async call({ connectString }, options, called) {
+  ),
+  entry('LockClient.create', 'LockClient.create', creating, async ({ connectString }, options, called) => {
+    await using client = LockClient.create(connectString, options);
+    called();
+    await new InterProcessMutex(client, newPath()).withLock(nothing);
+  }),
+  entry(
+    'LockClient.close',
+    'close',
+    () => ({ timeoutMs: 5_000 }),
+    async ({ connectString }, options, called) => {
       await using client = await LockClient.connect(connectString);
       const closing = client.close(options);
       called();
       await closing;
     },
-  },
-  {
-    name: 'instrument',
-    what: 'instrument',
-    options: () => ({
+  ),
+  entry(
+    'instrument',
+    'instrument',
+    () => ({
       meterProvider: metrics.getMeterProvider(),
       tracerProvider: trace.getTracerProvider(),
       lockName: (path: string) => path,
     }),
-    takesSignal: false,
-    async call(_lab, options, called) {
+    (_tools, options, called) => {
       const stop = instrument(options);
       called();
       stop();
     },
-  },
-  {
-    name: 'InterProcessMutex.constructor',
-    what: 'InterProcessMutex',
-    options: () => ({ foreignNodes: 'reject', driver: undefined, sticky: { idleMs: 0 }, weights: undefined }),
-    takesSignal: false,
-    async call({ client }, options, called) {
-      const mutex = new InterProcessMutex(client, testPath('of-options'), options);
-      called();
-      await mutex.withLock(() => undefined);
-    },
-  },
-  {
-    name: 'InterProcessMutex.constructor',
-    what: 'sticky',
-    options: () => ({ idleMs: 0 }),
-    takesSignal: false,
-    async call({ client }, sticky, called) {
-      const mutex = new InterProcessMutex(client, testPath('of-options'), { sticky });
-      called();
-      await mutex.withLock(() => undefined);
-    },
-  },
-  {
-    name: 'InterProcessMutex.constructor',
-    what: 'weights',
-    options: () => ({ overtakesPerWeight: 3 }),
-    takesSignal: false,
-    async call({ client }, weights, called) {
-      const mutex = new InterProcessMutex(client, testPath('of-options'), { weights });
-      called();
-      await mutex.withLock(() => undefined);
-    },
-  },
-  ...lockCalls('InterProcessMutex', ({ client }) => new InterProcessMutex(client, testPath('of-options'))),
+  ),
+  constructed(
+    'InterProcessMutex.constructor',
+    'InterProcessMutex',
+    () => ({ foreignNodes: 'reject', driver: undefined, sticky: { idleMs: 0 }, weights: undefined }),
+    (client, options) => new InterProcessMutex(client, newPath(), options),
+    (mutex) => mutex.withLock(nothing),
+  ),
+  constructed(
+    'InterProcessMutex.constructor',
+    'sticky',
+    () => ({ idleMs: 0 }),
+    (client, sticky) => new InterProcessMutex(client, newPath(), { sticky }),
+    (mutex) => mutex.withLock(nothing),
+  ),
+  constructed(
+    'InterProcessMutex.constructor',
+    'weights',
+    () => ({ overtakesPerWeight: 3 }),
+    (client, weights) => new InterProcessMutex(client, newPath(), { weights }),
+    (mutex) => mutex.withLock(nothing),
+  ),
+  ...lockCalls('InterProcessMutex', mutexOf),
   ...lockCalls(
     'InterProcessMutex',
-    ({ client }) => new InterProcessMutex(client, testPath('of-options'), { weights: {} }),
+    ({ client }) => new InterProcessMutex(client, newPath(), { weights: {} }),
     () => ({ ...acquiring(), weight: 3 }),
   ),
-  {
-    name: 'InterProcessReadWriteLock.constructor',
-    what: 'InterProcessReadWriteLock',
-    options: () => ({ data: Buffer.from('worker 7'), foreignNodes: 'reject' }),
-    takesSignal: false,
-    async call({ client }, options, called) {
-      const { readLock, writeLock } = new InterProcessReadWriteLock(client, testPath('of-options'), options);
-      called();
-      await readLock.withLock(() => undefined);
-      await writeLock.withLock(() => undefined);
+  constructed(
+    'InterProcessReadWriteLock.constructor',
+    'InterProcessReadWriteLock',
+    () => ({ data: Buffer.from('worker 7'), foreignNodes: 'reject' }),
+    (client, options) => new InterProcessReadWriteLock(client, newPath(), options),
+    async ({ readLock, writeLock }) => {
+      await readLock.withLock(nothing);
+      await writeLock.withLock(nothing);
     },
-  },
-  {
-    name: 'InterProcessSemaphore.constructor',
-    what: 'InterProcessSemaphore',
-    options: () => ({ maxLeases: 2, sharedCount: undefined }),
-    takesSignal: false,
-    async call({ client }, options, called) {
-      const semaphore = new InterProcessSemaphore(client, testPath('of-options'), options);
-      called();
-      await (await semaphore.acquire()).release();
-    },
-  },
-  ...lockCalls(
+  ),
+  constructed(
+    'InterProcessSemaphore.constructor',
     'InterProcessSemaphore',
-    ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }),
+    () => ({ maxLeases: 2, sharedCount: undefined }),
+    (client, options) => new InterProcessSemaphore(client, newPath(), options),
+    async (semaphore) => (await semaphore.acquire()).release(),
   ),
-  {
-    name: 'InterProcessSemaphore.acquireMany',
-    what: 'acquireMany',
-    options: acquiring,
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const acquired = new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }).acquireMany(
-        2,
-        options,
-      );
-      called();
-      await Promise.all((await acquired).map((lease) => lease.release()));
-    },
-  },
-  ...lockCalls(
-    'InterProcessSemaphoreMutex',
-    ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options')),
+  ...lockCalls('InterProcessSemaphore', semaphoreOf),
+  promised('InterProcessSemaphore.acquireMany', 'acquireMany', acquiring, (tools, options) =>
+    semaphoreOf(tools).acquireMany(2, options),
   ),
-  ...lockCalls(
-    'InterProcessMultiLock',
-    ({ client }) =>
-      new InterProcessMultiLock([
-        new InterProcessMutex(client, testPath('of-options')),
-        new InterProcessMutex(client, testPath('of-options')),
-      ]),
-  ),
-  ...queries(
-    'InterProcessMutex',
-    ({ client }) => new InterProcessMutex(client, testPath('of-options')),
-    'participants',
-    'holder',
-    'isLocked',
-  ),
-  ...queries(
-    'InterProcessSemaphore',
-    ({ client }) => new InterProcessSemaphore(client, testPath('of-options'), { maxLeases: 2 }),
-    'participants',
-    'holders',
-  ),
-  ...queries(
-    'InterProcessSemaphoreMutex',
-    ({ client }) => new InterProcessSemaphoreMutex(client, testPath('of-options')),
-    'participants',
-    'holder',
-    'isLocked',
-  ),
-  {
-    name: 'PathLocks.lock',
-    what: 'acquire',
-    options: acquiring,
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const acquired = client.lock(testPath('of-options'), options);
-      called();
-      await (await acquired).release();
-    },
-  },
-  {
-    name: 'PathLocks.withLock',
-    what: 'withLock',
-    options: acquiring,
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const done = client.withLock(testPath('of-options'), () => undefined, options);
-      called();
-      await done;
-    },
-  },
-  {
-    name: 'PathLocks.lock',
-    what: 'acquire',
-    options: acquiring,
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const acquired = client.lock([testPath('of-options')], options);
-      called();
-      await (await acquired).release();
-    },
-  },
-  {
-    name: 'PathLocks.withLock',
-    what: 'withLock',
-    options: acquiring,
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const done = client.withLock([testPath('of-options')], () => undefined, options);
-      called();
-      await done;
-    },
-  },
-  {
-    name: 'revoke',
-    what: 'revoke',
-    options: waiting,
-    takesSignal: true,
-    async call({ client }, options, called) {
-      await using hold = await new InterProcessMutex(client, testPath('of-options')).acquire();
-      const revoked = revoke(client, hold.path, options);
-      called();
-      await revoked;
-    },
-  },
-  {
-    name: 'forceRelease',
-    what: 'forceRelease',
-    options: waiting,
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const hold = await new InterProcessMutex(client, testPath('of-options')).acquire();
-      hold.signal.addEventListener('abort', () => void hold.release());
-      try {
-        const forced = forceRelease(client, hold.path, options);
-        called();
-        await forced;
-      } finally {
-        await hold.release();
-      }
-    },
-  },
-  {
-    name: 'watchQueue',
-    what: 'watchQueue',
-    options: () => ({ signal: new AbortController().signal }),
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const queues = watchQueue(client, testPath('of-options'), options);
-      called();
-      await queues.next();
-      await queues.return();
-    },
-  },
-  {
-    name: 'LeaderElection.constructor',
-    what: 'LeaderElection',
-    options: () => ({ id: 'host-7', protocol: 'selector' }),
-    takesSignal: false,
-    async call({ client }, options, called) {
-      const election = new LeaderElection(client, testPath('of-options'), options);
-      called();
-      await election.lead(() => undefined);
-    },
-  },
-  {
-    name: 'LeaderElection.campaign',
-    what: 'campaign',
-    options: () => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000, releaseTimeoutMs: 5_000 }),
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const campaigning = new LeaderElection(client, testPath('of-options')).campaign(options);
-      called();
-      await (await campaigning).release();
-    },
-  },
-  {
-    name: 'LeaderElection.lead',
-    what: 'lead',
-    options: () => ({ ...waiting(), leaseMs: 60_000, renewEveryMs: 30_000, releaseTimeoutMs: 5_000, requeue: false }),
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const leading = new LeaderElection(client, testPath('of-options')).lead(() => undefined, options);
-      called();
-      await leading;
-    },
-  },
-  ...queries(
+  ...lockCalls('InterProcessSemaphoreMutex', semaphoreMutexOf),
+  ...lockCalls('InterProcessMultiLock', (tools) => new InterProcessMultiLock([mutexOf(tools), mutexOf(tools)])),
+  ...queries('InterProcessMutex', mutexOf, 'participants', 'holder', 'isLocked'),
+  ...queries('InterProcessSemaphore', semaphoreOf, 'participants', 'holders'),
+  ...queries('InterProcessSemaphoreMutex', semaphoreMutexOf, 'participants', 'holder', 'isLocked'),
+  // One path, and then several. The type picks one of two overloads.
+  ...[newPath, () => [newPath()] as const].flatMap((paths) => [
+    promised('PathLocks.lock', 'acquire', acquiring, ({ client }, options) => client.lock(paths() as string, options)),
+    promised('PathLocks.withLock', 'withLock', acquiring, ({ client }, options) =>
+      client.withLock(paths() as string, nothing, options),
+    ),
+  ]),
+  entry('revoke', 'revoke', waiting, async (tools, options, called) => {
+    await using hold = await mutexOf(tools).acquire();
+    const revoked = revoke(tools.client, hold.path, options);
+    called();
+    await revoked;
+  }),
+  entry('forceRelease', 'forceRelease', waiting, async (tools, options, called) => {
+    await using hold = await mutexOf(tools).acquire();
+    hold.signal.addEventListener('abort', () => void hold.release());
+    const forced = forceRelease(tools.client, hold.path, options);
+    called();
+    await forced;
+  }),
+  iterated('watchQueue', 'watchQueue', (client, options) => watchQueue(client, newPath(), options)),
+  constructed(
+    'LeaderElection.constructor',
     'LeaderElection',
-    ({ client }) => new LeaderElection(client, testPath('of-options')),
-    'leader',
-    'participants',
+    () => ({ id: 'host-7', protocol: 'selector' }),
+    (client, options) => new LeaderElection(client, newPath(), options),
+    (election) => election.lead(nothing),
   ),
-  {
-    name: 'LeaderElection.observe',
-    what: 'observe',
-    options: () => ({ signal: new AbortController().signal }),
-    takesSignal: true,
-    async call({ client }, options, called) {
-      const leaders = new LeaderElection(client, testPath('of-options')).observe(options);
-      called();
-      await leaders.next();
-      await leaders.return();
-    },
-  },
+  promised('LeaderElection.campaign', 'campaign', campaigning, (tools, options) => electionOf(tools).campaign(options)),
+  promised(
+    'LeaderElection.lead',
+    'lead',
+    () => ({ ...campaigning(), requeue: false }),
+    (tools, options) => electionOf(tools).lead(nothing, options),
+  ),
+  ...queries('LeaderElection', electionOf, 'leader', 'participants'),
+  iterated('LeaderElection.observe', 'observe', (client, options) =>
+    new LeaderElection(client, newPath()).observe(options),
+  ),
   transactionCall(
     'create',
     () => ({ mode: 'ephemeral', acl: [{ permissions: 31, scheme: 'world', id: 'anyone' }] }),
@@ -454,15 +299,14 @@ export const entryPoints: readonly EntryPoint[] = [
   ),
   transactionCall('delete', ofVersion, (transaction, path, options) => transaction.delete(path, options)),
   transactionCall('check', ofVersion, (transaction, path, options) => transaction.check(path, options)),
-  {
-    name: 'exponentialBackoff',
-    what: 'exponentialBackoff',
-    options: () => ({ baseSleepMs: 1, maxSleepMs: 5, maxRetries: 3 }),
-    takesSignal: false,
-    call(_tools, options, called) {
+  entry(
+    'exponentialBackoff',
+    'exponentialBackoff',
+    () => ({ baseSleepMs: 1, maxSleepMs: 5, maxRetries: 3 }),
+    (_tools, options, called) => {
       const policy = exponentialBackoff(options);
       called();
       policy.allowRetry({ retryCount: 0, elapsedMs: 0, random: Math.random });
     },
-  },
+  ),
 ];

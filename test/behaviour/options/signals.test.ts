@@ -138,7 +138,7 @@ describe('any signal', () => {
   });
 
   it('that throws ends a forced release, and the holder keeps the lock', async () => {
-    const hold = await new InterProcessMutex(other, testPath('old-signal')).acquire();
+    await using hold = await new InterProcessMutex(other, testPath('old-signal')).acquire();
     const broken = new OldSignal();
     broken.onListen = () => {
       throw new Error('no listeners');
@@ -148,7 +148,6 @@ describe('any signal', () => {
       'no listeners',
     );
     expect(hold.isValid).to.equal(true);
-    await hold.release();
   });
 
   it('ends a watched queue, and makes it fail if it throws on a listener', async () => {

@@ -92,15 +92,14 @@ describe('a fault of a semaphore', () => {
     await warmUp();
     lab.proxy.clear();
     once(lab.proxy, ofLeases(sent('create2')), 'cut');
-    const lease = await semaphoreOf(lab.client, lab.path, 2).acquire();
+    await using _lease = await semaphoreOf(lab.client, lab.path, 2).acquire();
     await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
     expect(
       lab.proxy.frames.filter((frame) => sent('create2')(frame) && frame.path?.startsWith(`${lab.path}/locks`)),
     ).to.have.length(1);
-    await lease.release();
   });
 
-  for (const op of ['getChildren2', 'watch'] as const) {
+  for (const op of ['getChildren2', 'watch'] as const)
     it(`that loses the watch event of a waiter (${op}): the waiter is granted all the same`, async () => {
       const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
       // The third list sets the watch.
@@ -127,7 +126,6 @@ describe('a fault of a semaphore', () => {
       await (await waiting).release();
       await isEmpty(lab.observer, lab.path);
     });
-  }
 
   it('that cuts the connection before the watch, after a missed change: the waiter is granted', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
@@ -258,10 +256,7 @@ describe('a fault of a semaphore', () => {
     const waiting = semaphore.acquire();
     await waits(lab.observer, lab.path, 2);
     await until('the shared count is watched', () => lab.client.session.watches.paths('data').includes(count));
-    const suspended = reached(lab.client, 'suspended');
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await suspended;
+    await lab.disconnect();
     await setCount(lab.other, count, 2);
     await lab.proxy.accept();
     await returnAll([first, await waiting]);
@@ -276,12 +271,11 @@ describe('a fault of a semaphore', () => {
     await lab.endSession();
     for (const reason of await Promise.all(losses))
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-expired');
-    const next = await waiting;
+    await using next = await waiting;
     expect([...leases, next].map(({ isValid }) => isValid)).to.deep.equal([false, false, true]);
     expect((await semaphore.participants()).map((participant) => participant.path)).to.deep.equal([next.path]);
     expect(await Promise.all(leases.map((lease) => lease.release()))).to.deep.equal(['lost', 'lost']);
     expect(next.isValid).to.equal(true);
-    await next.release();
   });
 
   it('that silences the server: the hold is lost before another client gets the lease', async () => {
@@ -291,11 +285,10 @@ describe('a fault of a semaphore', () => {
     const waiting = semaphoreOf(lab.other, lab.path, 1).acquire();
     await waits(lab.observer, lab.path, 2);
     lab.proxy.silence();
-    const next = await waiting;
+    await using _next = await waiting;
     expect(isAborted).to.equal(true);
     expect(await lease.release()).to.equal('lost');
     lab.proxy.speak();
-    await next.release();
   });
 
   it('that closes the client: waiters are rejected, and no znode stays', async () => {
@@ -312,7 +305,7 @@ describe('a fault of a semaphore', () => {
   });
 
   it('that outlasts the timeout: it settles at once, and its znodes are deleted after the reconnect', async () => {
-    const lease = await semaphoreOf(lab.other, lab.path, 1).acquire();
+    await using _lease = await semaphoreOf(lab.other, lab.path, 1).acquire();
     const waiting = rejection(semaphoreOf(lab.client, lab.path, 1).acquire({ timeoutMs: 1_500 }));
     await waits(lab.observer, lab.path, 2);
     await lab.proxy.refuse();
@@ -320,6 +313,5 @@ describe('a fault of a semaphore', () => {
     expect((await waiting).code).to.equal('ERR_LOCK_TIMEOUT');
     await lab.proxy.accept();
     await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
-    await lease.release();
   });
 });

@@ -77,21 +77,19 @@ describe('the limit of a semaphore', () => {
     });
 
     it('ends the wait with an error if the count is deleted, and leaves no znode', async () => {
-      const first = await shared().acquire();
+      await using _first = await shared().acquire();
       const waiting = rejection(shared().acquire());
       await waits(lab.observer, lab.path, 2);
       await lab.observer.remove(count);
       expect(await waiting).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
       await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
-      await first.release();
     });
 
     it('conflicts with a fixed maximum on the same path', async () => {
-      const lease = await shared().acquire();
+      await using _lease = await shared().acquire();
       expect((await rejection(semaphoreOf(lab.client, lab.path, 1).acquire())).message)
         .to.contain(`sharedCount: '${count}'`)
         .and.to.contain('maxLeases: 1');
-      await lease.release();
     });
   });
 
@@ -153,13 +151,12 @@ describe('the limit of a semaphore', () => {
       [{ sharedCount: 'a' }, 'Path must start with / character'],
       [{ leases: 3 }, 'Unknown option `leases` of InterProcessSemaphore'],
       [undefined, 'Expected `InterProcessSemaphore options` to be a plain object'],
-    ] as const) {
+    ] as const)
       it(`is refused: ${JSON.stringify(options)}`, () => {
         expect(
           () => new InterProcessSemaphore(lab.client, '/a', options as unknown as InterProcessSemaphoreOptions),
         ).to.throw(text);
       });
-    }
 
     for (const [quantity, type, text] of [
       [0, RangeError, 'an integer ≥ 1, got 0'],
@@ -168,14 +165,13 @@ describe('the limit of a semaphore', () => {
       [NaN, RangeError, 'an integer ≥ 1, got NaN'],
       ['2', TypeError, 'an integer ≥ 1, got "2"'],
       [4, RangeError, 'at most maxLeases, 3'],
-    ] as const) {
+    ] as const)
       it(`is refused: a quantity of ${JSON.stringify(quantity)}`, async () => {
         const error = await rejection(semaphoreOf(lab.client, lab.path, 3).acquireMany(quantity as number));
         expect(error).to.be.instanceOf(type);
         expect(error.message).to.contain('`quantity`').and.to.contain(text);
         expect(await lab.observer.exists(lab.path)).to.equal(false);
       });
-    }
   });
 });
 
@@ -200,12 +196,11 @@ describe('two kinds of locks on one path', () => {
   });
 
   it('are an error for the mutex, at once', async () => {
-    const lease = await semaphoreOf(lab.client, lab.path, 1).acquire();
+    await using _lease = await semaphoreOf(lab.client, lab.path, 1).acquire();
     expect(await rejection(new InterProcessMutex(lab.other, lab.path).acquire())).to.have.property(
       'code',
       'ERR_LOCK_FOREIGN_NODE',
     );
-    await lease.release();
   });
 
   it('are an error for the semaphore if foreign znodes are among its leases', async () => {

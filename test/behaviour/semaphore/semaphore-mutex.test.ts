@@ -12,10 +12,9 @@ describe('a semaphore mutex', () => {
   it('is not re-entrant: its own holder waits as well', async () => {
     const mutex = lock();
     await lockContext.run(async () => {
-      const hold = await mutex.acquire();
+      await using _hold = await mutex.acquire();
       expect(await mutex.tryAcquire()).to.equal(undefined);
       expect((await rejection(mutex.acquire({ timeoutMs: 100 }))).code).to.equal('ERR_LOCK_TIMEOUT');
-      await hold.release();
     });
     await isEmpty(lab.observer, lab.path);
   });

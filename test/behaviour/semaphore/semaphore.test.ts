@@ -27,13 +27,12 @@ describe('a semaphore', () => {
   });
 
   it('keeps all that it is made of to itself, as the other locks do, so a subclass may have fields of any name', () => {
-    const { client, path } = lab;
     const locks = [
-      semaphoreOf(client, path, 2),
-      new InterProcessSemaphoreMutex(client, path),
-      new InterProcessMutex(client, path),
-      new LeaderElection(client, path),
-      new InterProcessMultiLock([new InterProcessMutex(client, path)]),
+      semaphoreOf(lab.client, lab.path, 2),
+      new InterProcessSemaphoreMutex(lab.client, lab.path),
+      new InterProcessMutex(lab.client, lab.path),
+      new LeaderElection(lab.client, lab.path),
+      new InterProcessMultiLock([new InterProcessMutex(lab.client, lab.path)]),
     ];
     for (const lock of locks) expect(Object.keys(lock), lock.constructor.name).to.deep.equal([]);
   });
@@ -105,7 +104,7 @@ describe('a semaphore', () => {
 
   it('rejects with the reason of a signal, for a waiter of a lease and for one behind it', async () => {
     const semaphore = semaphoreOf(lab.client, lab.path, 1);
-    const gate = await semaphore.acquire();
+    await using _gate = await semaphore.acquire();
     const controller = new AbortController();
     const reason = new Error('enough');
     const first = rejection(semaphore.acquire({ signal: controller.signal }));
@@ -115,7 +114,6 @@ describe('a semaphore', () => {
     controller.abort(reason);
     expect(await Promise.all([first, second])).to.deep.equal([reason, reason]);
     await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
-    await gate.release();
   });
 
   it('deletes the lease of a waiter that gives up before it releases the inner mutex', async () => {
@@ -207,9 +205,8 @@ describe('a semaphore', () => {
 
     it('equals acquire with a timeout of 0, which throws', async () => {
       const semaphore = semaphoreOf(lab.client, lab.path, 1);
-      const gate = await semaphore.acquire({ timeoutMs: 0 });
+      await using _gate = await semaphore.acquire({ timeoutMs: 0 });
       expect((await rejection(semaphore.acquire({ timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
-      await gate.release();
     });
   });
 
@@ -226,13 +223,12 @@ describe('a semaphore', () => {
     });
 
     it('gives back what it has when the time is over', async () => {
-      const gate = await semaphoreOf(lab.other, lab.path, 3).acquire();
+      await using _gate = await semaphoreOf(lab.other, lab.path, 3).acquire();
       const semaphore = semaphoreOf(lab.client, lab.path, 3);
       expect((await rejection(semaphore.acquireMany(3, { timeoutMs: 200 }))).code).to.equal('ERR_LOCK_TIMEOUT');
       await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
       expect((await rejection(semaphore.acquireMany(3, { timeoutMs: 0 }))).code).to.equal('ERR_LOCK_TIMEOUT');
       await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
-      await gate.release();
     });
 
     it('serves callers that want all leases one after the other: none keeps a part', async () => {

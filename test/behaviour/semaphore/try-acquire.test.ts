@@ -84,12 +84,11 @@ describe('a semaphore’s tryAcquire', () => {
     await (await semaphoreOf(lab.other, lab.path, 1).acquire()).release();
     const trying = semaphoreOf(watched, lab.path, 1).tryAcquire();
     await proxy.seen(below('locks', sent('create2')));
-    const lease = await semaphoreOf(lab.other, lab.path, 1).acquire();
+    await using _lease = await semaphoreOf(lab.other, lab.path, 1).acquire();
     await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
     taken();
     expect(await trying).to.equal(undefined);
     await crowd(lab.observer, lab.path, { leases: 1, locks: 0 });
-    await lease.release();
   });
 
   it('returns undefined and leaves no znode if another client queues up after the list', async () => {
@@ -98,11 +97,10 @@ describe('a semaphore’s tryAcquire', () => {
     await (await semaphoreOf(lab.other, lab.path, 1).acquire()).release();
     const trying = semaphoreOf(watched, lab.path, 1).tryAcquire();
     await proxy.seen(below('locks', sent('create2')));
-    const queueHead = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
+    await using _queueHead = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
     queued();
     expect(await trying).to.equal(undefined);
     await crowd(lab.observer, lab.path, { leases: 0, locks: 1 });
-    await queueHead.release();
   });
 
   it('refuses a folder with foreign children, by its path below the chroot, and writes nothing', async () => {
@@ -115,7 +113,7 @@ describe('a semaphore’s tryAcquire', () => {
     expect(await lab.observer.children(`${lab.path}/inner/locks`)).to.deep.equal([]);
   });
 
-  for (const folder of ['locks', 'leases'] as const) {
+  for (const folder of ['locks', 'leases'] as const)
     it(`settles and leaves no znode if the reply to its create below ${folder} is lost`, async () => {
       await (await semaphoreOf(watched, lab.path, 1).acquire()).release();
       const suspended = reached(watched, 'suspended');
@@ -127,5 +125,4 @@ describe('a semaphore’s tryAcquire', () => {
       await proxy.accept();
       await isEmpty(lab.observer, lab.path);
     });
-  }
 });

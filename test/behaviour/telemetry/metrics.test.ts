@@ -80,7 +80,7 @@ describe('the metrics of OpenTelemetry', () => {
   });
 
   it('show 1,000 waiters of one process, and none when they are gone', async () => {
-    const hold = await theirs.acquire();
+    await using _hold = await theirs.acquire();
     const stop = new AbortController();
     const waits = Array.from({ length: 1_000 }, () => rejection(mutex.acquire({ signal: stop.signal })));
     expect(await point('zookeeper.lock.waiting')).to.equal(1_000);
@@ -89,7 +89,6 @@ describe('the metrics of OpenTelemetry', () => {
     stop.abort();
     await Promise.all(waits);
     expect(await point('zookeeper.lock.waiting')).to.equal(0);
-    await hold.release();
   });
 
   it('show the locks that are held, each once', async () => {

@@ -127,15 +127,16 @@ describe('the tracing channels of locks', () => {
   });
 
   it('cover every kind of lock, and each lease', async () => {
-    const { client, path } = lab;
-    const rw = new InterProcessReadWriteLock(client, `${path}/rw`);
-    await client.withLock(`${path}/mutex`, () => undefined);
+    const rw = new InterProcessReadWriteLock(lab.client, `${lab.path}/rw`);
+    await lab.client.withLock(`${lab.path}/mutex`, () => undefined);
     await rw.readLock.withLock(() => undefined);
     await rw.writeLock.withLock(() => undefined);
-    await new InterProcessMutex(client, `${path}/sticky`, { sticky: { idleMs: 0 } }).withLock(() => undefined);
-    await new InterProcessMutex(client, `${path}/weights`, { weights: {} }).withLock(() => undefined);
-    await new InterProcessSemaphoreMutex(client, `${path}/semaphore-mutex`).withLock(() => undefined);
-    const leases = await new InterProcessSemaphore(client, `${path}/semaphore`, { maxLeases: 2 }).acquireMany(2);
+    await new InterProcessMutex(lab.client, `${lab.path}/sticky`, { sticky: { idleMs: 0 } }).withLock(() => undefined);
+    await new InterProcessMutex(lab.client, `${lab.path}/weights`, { weights: {} }).withLock(() => undefined);
+    await new InterProcessSemaphoreMutex(lab.client, `${lab.path}/semaphore-mutex`).withLock(() => undefined);
+    const leases = await new InterProcessSemaphore(lab.client, `${lab.path}/semaphore`, { maxLeases: 2 }).acquireMany(
+      2,
+    );
     for (const lease of leases) await lease.release();
     const kinds = (name: 'acquire' | 'hold' | 'release') => recording.messages[name].map(({ kind }) => kind);
     const all = ['mutex', 'read', 'write', 'mutex', 'mutex', 'semaphore-mutex', 'semaphore'];

@@ -26,8 +26,7 @@ describe('a subscriber of the tracing channels', () => {
       await hold.transaction().commit();
       await hold.release();
       expect(await lab.mutex.tryAcquire({ signal: AbortSignal.abort() }).catch(() => undefined)).to.equal(undefined);
-      const client = await lab.connect();
-      await client.close();
+      await (await lab.connect()).close();
     });
     await until('the session has ended', () => recording.messages.session[0]?.outcome !== undefined);
     expect(new Set(recording.events.map((event) => event.split(' ')[0])).size).to.equal(5);

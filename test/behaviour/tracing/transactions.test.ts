@@ -56,7 +56,7 @@ describe('the tracing channel of transactions', () => {
         return tooLong.commit();
       },
     ],
-  ] as const) {
+  ] as const)
     it(`publishes a commit whose outcome is "${outcome}", with the error that it rejects with`, async () => {
       using recording = new Recording();
       const hold = await lab.mutex.acquire();
@@ -75,7 +75,6 @@ describe('the tracing channel of transactions', () => {
         'transaction asyncEnd',
       ]);
     });
-  }
 
   it('publishes a commit that is done', async () => {
     using recording = new Recording();
@@ -116,7 +115,7 @@ describe('the tracing channel of transactions', () => {
   });
 
   it('costs nothing while nobody subscribes: the hold is not looked at', async () => {
-    const hold = await lab.mutex.acquire();
+    await using hold = await lab.mutex.acquire();
     const untouched = new Proxy(hold, {
       get: (_hold, field) => {
         throw new Error(`${String(field)} was read`);
@@ -124,6 +123,5 @@ describe('the tracing channel of transactions', () => {
     });
     const committed = Promise.resolve();
     expect(traceTransaction(untouched, () => committed)).to.equal(committed);
-    await hold.release();
   });
 });

@@ -52,13 +52,11 @@ describe('the claim of a weighted mutex', () => {
         openAcl,
       ),
     );
-  const queueReaches = (count: number): Promise<void> =>
-    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
 
   it('is preceded by a watch on the own znode at once, if the predecessor is of another process', async () => {
     const holder = await theirs.acquire();
     const before = theirs.acquire();
-    await queueReaches(2);
+    await lab.queueReaches(2);
     lab.proxy.clear();
     const waiting = ours.acquire();
     const own = (await lab.proxy.seen((frame) => frame.from === 'server' && frame.op === 'create2')).path;
@@ -91,10 +89,9 @@ describe('the claim of a weighted mutex', () => {
     expect(isGranted).to.equal(false);
     expect(heavy.isValid).to.equal(true);
     await heavy.release();
-    const next = await light;
+    await using next = await light;
     expect(next.path, 'it keeps its place').to.equal(`${lab.path}/${place}`);
     expect(next.fencingToken > heavy.fencingToken).to.equal(true);
-    await next.release();
   });
 
   it('fails if the own znode was deleted meanwhile; its owner queues up again', async () => {
@@ -104,10 +101,9 @@ describe('the claim of a weighted mutex', () => {
     const [name = ''] = await lab.observer.children(lab.path);
     await lab.observer.remove(`${lab.path}/${name}`);
     proceed();
-    const grant = await acquiring;
+    await using grant = await acquiring;
     expect(grant.path).to.not.equal(`${lab.path}/${name}`);
     expect(await lab.observer.read(lab.path)).to.contain(grant.path.slice(lab.path.length + 1));
-    await grant.release();
   });
 
   it('is undone if its caller gives up while the claim is in flight', async () => {
@@ -119,7 +115,7 @@ describe('the claim of a weighted mutex', () => {
     expect((await acquiring).message).to.equal('enough');
     proceed();
     await (await theirs.acquire()).release();
-    await queueReaches(0);
+    await lab.queueReaches(0);
   });
 
   it('is an error with the cause if the server refuses it, and leaves no znode', async () => {
@@ -129,13 +125,13 @@ describe('the claim of a weighted mutex', () => {
     const error = await rejection(ours.acquire());
     expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
     expect(error.message).to.contain('NO_AUTH').and.to.contain(lab.path);
-    await queueReaches(0);
+    await lab.queueReaches(0);
   });
 
   it('whose answer was lost is looked for in a list behind a quorum write, also if the server put the write off', async () => {
     const holder = await theirs.acquire();
     const waiting = ours.acquire();
-    await queueReaches(2);
+    await lab.queueReaches(2);
     const isAnswer = ({ from, op, path }: Frame): boolean =>
       from === 'server' && op === 'multi' && (path ?? '').startsWith(`${lab.path}/`);
     once(lab.proxy, isAnswer, () => {
@@ -145,7 +141,7 @@ describe('the claim of a weighted mutex', () => {
       return 'cut';
     });
     await holder.release();
-    const granted = await waiting;
+    await using _granted = await waiting;
     const ops = lab.proxy.frames.filter(({ from }) => from === 'client').map(({ op }) => op);
     expect(ops.filter((op) => op === 'multi' || op === 'getChildren2')).to.deep.equal([
       'multi',
@@ -154,21 +150,19 @@ describe('the claim of a weighted mutex', () => {
       'multi',
       'getChildren2',
     ]);
-    await granted.release();
   });
 
   it('is made in a new session by a waiter whose session has ended', async () => {
     const hold = await theirs.acquire();
     const waiting = ours.acquire({ weight: 5 });
-    await queueReaches(2);
+    await lab.queueReaches(2);
     await lab.endSession();
     await until('the waiter is queued again', async () =>
       (await lab.observer.children(lab.path)).some((name) => name.includes('+05x') && name.endsWith('2')),
     );
     await hold.release();
-    const next = await waiting;
+    await using next = await waiting;
     expect(next.isValid).to.equal(true);
-    await next.release();
   });
 
   it('is not made by a waiter that is released by force: the waiter queues up at the end', async () => {
@@ -180,9 +174,8 @@ describe('the claim of a weighted mutex', () => {
     expect(await forceRelease(lab.other, paths[0] ?? '')).to.equal('released');
     await until('the waiter is queued again', () => paths.length === 2);
     await grant.release();
-    const next = await waiting;
+    await using next = await waiting;
     expect(next.path).to.equal(paths[1]);
-    await next.release();
   });
 
   it('is not repeated by a tryAcquire that was too late', async () => {
@@ -190,11 +183,10 @@ describe('the claim of a weighted mutex', () => {
     const held = hold();
     const trying = ours.tryAcquire({ weight: 2 });
     const proceed = await held;
-    const heavy = await theirs.acquire({ weight: 9 });
+    await using _heavy = await theirs.acquire({ weight: 9 });
     proceed();
     expect(await trying).to.equal(undefined);
-    await queueReaches(1);
-    await heavy.release();
+    await lab.queueReaches(1);
   });
 
   /**

@@ -38,7 +38,7 @@ describe('weights and foreign znodes', () => {
           .that.contains(hold.path.split('/').at(-1) ?? '');
       }
       expect(hold.isValid).to.equal(true);
-      await until('only the holder is left', async () => (await lab.observer.children(lab.path)).length === 1);
+      await lab.queueReaches(1);
       await hold.release();
     }
     await isEmpty(lab);
@@ -49,7 +49,7 @@ describe('weights and foreign znodes', () => {
     const plain = new InterProcessMutex(lab.other, lab.path, { foreignNodes: 'wait' });
     const hold = await weighted.acquire();
     const waiting = plain.acquire();
-    await until('the plain mutex is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     await until('the plain mutex watches the holder', () =>
       lab.other.session.watches.paths('data').includes(hold.path),
     );
@@ -84,9 +84,8 @@ describe('weights and foreign znodes', () => {
       .that.contains('they are empty now');
     expect(hold.isValid).to.equal(true);
     await hold.release();
-    const next = await mutex.acquire();
+    await using next = await mutex.acquire();
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
-    await next.release();
   });
 
   it('accept a claim that outlived its holder, and a znode that was created before the lock', async () => {
@@ -97,9 +96,8 @@ describe('weights and foreign znodes', () => {
     const first = await mutex.acquire();
     await first.release();
     expect(await lab.observer.read(lab.path)).to.contain(first.path.split('/').at(-1) ?? '');
-    const second = await mutex.acquire();
+    await using second = await mutex.acquire();
     expect(second.fencingToken > first.fencingToken).to.equal(true);
-    await second.release();
   });
 
   it('refuse invalid input before anything is sent, and name option, value and accepted values', async () => {

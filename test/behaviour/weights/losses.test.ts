@@ -11,8 +11,6 @@ describe('a weighted mutex:', () => {
   const lab = labOfEachTest('weights-losses');
 
   const mutexOf = (client: LockClient): InterProcessMutex => new InterProcessMutex(client, lab.path, { weights });
-  const queueReaches = (count: number): Promise<void> =>
-    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
   /** The paths of this lock that a client watches, its own znodes included. */
   const watched = (client: LockClient): string[] =>
     client.session.watches.paths('data').filter((path) => path.startsWith(lab.path));
@@ -37,7 +35,7 @@ describe('a weighted mutex:', () => {
     const hold = await ours.acquire();
     const lost = mutexOf(victim).acquire({ weight: 10 });
     lost.catch(() => undefined);
-    await queueReaches(2);
+    await lab.queueReaches(2);
     const { served } = await lineUp(lab, [
       { by: theirs, weight: 3, name: 'a3' },
       { by: ours, weight: 7, name: 'b7' },
@@ -55,7 +53,7 @@ describe('a weighted mutex:', () => {
     const hold = await ours.acquire();
     const controller = new AbortController();
     const heavy = rejection(theirs.acquire({ weight: 10, signal: controller.signal }));
-    await queueReaches(2);
+    await lab.queueReaches(2);
     const { served } = await lineUp(lab, [
       { by: ours, weight: 4, name: 'a4' },
       { by: theirs, weight: 4, name: 'b4' },
@@ -68,7 +66,7 @@ describe('a weighted mutex:', () => {
     await isEmpty(lab);
   });
 
-  for (const how of ['timeout', 'abort'] as const) {
+  for (const how of ['timeout', 'abort'] as const)
     it(`a waiter gives up (${how}): no znode and no watch are left, whatever it waited for`, async () => {
       const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
       const hold = await ours.acquire({ weight: 5 });
@@ -78,19 +76,18 @@ describe('a weighted mutex:', () => {
       // the last for a heavier one.
       const waits = [9, 4, 4, 1].map((weight) => rejection(theirs.acquire({ ...limits, weight })));
       if (how === 'abort') {
-        await queueReaches(5);
+        await lab.queueReaches(5);
         await until('the waiters watch', () => watched(lab.other).length >= 3);
         controller.abort(new Error('enough'));
       }
       for (const error of await Promise.all(waits))
         expect(error.code ?? error.message).to.equal(how === 'timeout' ? 'ERR_LOCK_TIMEOUT' : 'enough');
-      await queueReaches(1);
+      await lab.queueReaches(1);
       await until('no watch is left', () => watched(lab.other).length === 0);
       expect(hold.isValid).to.equal(true);
       await hold.release();
       await (await theirs.acquire()).release();
     });
-  }
 
   it('a waiter’s znode is deleted: the waiter queues up again, and is served', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
@@ -102,15 +99,14 @@ describe('a weighted mutex:', () => {
     await lab.observer.remove(paths[0] ?? '');
     await until('the waiter is queued again', () => paths.length === 2);
     await hold.release();
-    const next = await waiting;
+    await using next = await waiting;
     expect(next.path).to.equal(paths[1]);
-    await next.release();
   });
 
   it('a holder’s znode is deleted: its signal aborts, and the next waiter is granted', async () => {
     const hold = await mutexOf(lab.client).acquire();
     const waiting = mutexOf(lab.other).acquire({ weight: 6 });
-    await queueReaches(2);
+    await lab.queueReaches(2);
     const { signal } = hold;
     await lab.observer.remove(hold.path);
     expect(await aborted(signal)).to.have.property('reason', 'node-deleted');
@@ -134,7 +130,7 @@ describe('a weighted mutex:', () => {
       order.push('granted');
       return hold;
     });
-    await queueReaches(2);
+    await lab.queueReaches(2);
     expect(await forceRelease(lab.client, taken.path)).to.equal('released');
     await (await waiting).release();
     expect(order).to.deep.equal(['lost', 'granted']);

@@ -18,7 +18,7 @@ describe('a weighted mutex on a broken connection:', () => {
     (frame: Frame): boolean =>
       frame.from === side && frame.op === 'multi' && (frame.path ?? '').startsWith(`${lab.path}/`);
 
-  for (const action of ['cut', 'cut-inside'] as const) {
+  for (const action of ['cut', 'cut-inside'] as const)
     it(`a claim with a lost reply (${action}) is found again, and gives its token`, async () => {
       const before = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
       await before.release();
@@ -37,11 +37,9 @@ describe('a weighted mutex on a broken connection:', () => {
         undefined,
       );
       await hold.release();
-      const after = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
+      await using after = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
       expect(after.fencingToken > hold.fencingToken).to.equal(true);
-      await after.release();
     });
-  }
 
   it('a claim that never arrived is sent again', async () => {
     once(lab.proxy, isClaim('client'), 'cut');
@@ -58,7 +56,7 @@ describe('a weighted mutex on a broken connection:', () => {
       return 'cut';
     });
     lab.proxy.clear();
-    const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).acquire();
+    await using _hold = await new InterProcessMutex(lab.client, lab.path, { weights }).acquire();
     const sent = lab.proxy.frames
       .filter(({ from, connection, op }) => from === 'client' && connection > cutAt && op !== 'connect')
       .map(({ op }) => op);
@@ -67,7 +65,6 @@ describe('a weighted mutex on a broken connection:', () => {
       sent.slice(0, sent.indexOf('getData')).filter((op) => op === 'multi'),
       sent.join(),
     ).to.have.length(2);
-    await hold.release();
   });
 
   it('a claim whose caller gave up leaves no znode, and the next client holds', async () => {
@@ -83,17 +80,17 @@ describe('a weighted mutex on a broken connection:', () => {
     expect((await acquiring).message).to.equal('enough');
     const next = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     await next.release();
-    await until('the queue is empty', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
   });
 
   it('a tryAcquire whose claim has no reply settles, and leaves no znode', async () => {
     once(lab.proxy, isClaim('server'), 'cut');
     const hold = await new InterProcessMutex(lab.client, lab.path, { weights }).tryAcquire();
     await hold?.release();
-    await until('the queue is empty', async () => (await lab.observer.children(lab.path)).length === 0);
+    await lab.queueReaches(0);
   });
 
-  for (const op of ['getData', 'getChildren2', 'create2', 'watch'] as const) {
+  for (const op of ['getData', 'getChildren2', 'create2', 'watch'] as const)
     it(`a waiter that loses a reply (${op}) is granted in its turn`, async () => {
       const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire({ weight: 5 });
       const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
@@ -102,12 +99,11 @@ describe('a weighted mutex on a broken connection:', () => {
       const waiting = [9, 3, 3, 1].map((weight) =>
         mutex.acquire({ weight, timeoutMs: 15_000 }).then((held) => held.release()),
       );
-      await until('all waiters are queued', async () => (await lab.observer.children(lab.path)).length === 5);
+      await lab.queueReaches(5);
       await hold.release();
       await Promise.all(waiting);
       expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     });
-  }
 
   it('a claim during a waiter’s outage wakes the waiter afterwards', async () => {
     const [theirs, ours] = [
@@ -116,14 +112,12 @@ describe('a weighted mutex on a broken connection:', () => {
     ];
     const first = await theirs.acquire({ weight: 5 });
     const second = theirs.acquire({ weight: 7 });
-    await until('the second acquire is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     const light = ours.acquire({ weight: 2, timeoutMs: 15_000 });
     await until('the light waiter watches the claim', () =>
       lab.client.session.watches.paths('data').includes(lab.path),
     );
-    await lab.proxy.refuse();
-    lab.proxy.cut();
-    await until('the client is suspended', () => lab.client.state === 'suspended');
+    await lab.disconnect();
     await first.release();
     await (await second).release();
     await lab.proxy.accept();

@@ -29,9 +29,8 @@ describe('a mutex with weights', () => {
 
   it('has weight 1 by default', async () => {
     const mutex = mutexOf(lab.client);
-    const hold = await mutex.acquire();
+    await using _hold = await mutex.acquire();
     expect((await mutex.participants()).map(({ weight }) => weight)).to.deep.equal([1]);
-    await hold.release();
   });
 
   it('overtakes a waiter only as often as it accepts, under a steady stream of heavier ones', async () => {
@@ -41,7 +40,7 @@ describe('a mutex with weights', () => {
     const isStreaming = (): boolean => !light.isServed;
     const first = await ours.acquire({ weight: 3 });
     const lightHold = theirs.acquire({ weight: 1 });
-    await until('the light waiter is queued', async () => (await lab.observer.children(lab.path)).length === 2);
+    await lab.queueReaches(2);
     // Four at a time, so that a heavier waiter is always queued.
     const stream = [ours, theirs, ours, theirs].map(async (mutex) => {
       while (isStreaming()) {
@@ -50,10 +49,7 @@ describe('a mutex with weights', () => {
         await hold.release();
       }
     });
-    await until(
-      'all four heavier acquires are queued',
-      async () => (await lab.observer.children(lab.path)).length === 6,
-    );
+    await lab.queueReaches(6);
     await first.release();
     const hold = await lightHold;
     light.isServed = true;
@@ -201,9 +197,8 @@ describe('a mutex with weights', () => {
   it('grants the next waiter when the lease of a holder ends', async () => {
     const [ours, theirs] = [mutexOf(lab.client), mutexOf(lab.other)];
     const hold = await ours.acquire({ weight: 9, leaseMs: 100 });
-    const next = await theirs.acquire({ weight: 2 });
+    await using next = await theirs.acquire({ weight: 2 });
     expect(hold.isValid).to.equal(false);
     expect(next.fencingToken > hold.fencingToken).to.equal(true);
-    await next.release();
   });
 });

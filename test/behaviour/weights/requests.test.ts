@@ -21,8 +21,6 @@ describe('the requests of a weighted mutex', () => {
   const ofLock = (): string[] =>
     lab.proxy.frames.filter(isOfLock).map(({ from, op }) => (from === 'client' ? op : `${op} answered`));
   const requests = (): string[] => ofLock().filter((op) => !op.endsWith('answered'));
-  const queueReaches = (count: number): Promise<void> =>
-    until(`${count} znodes are in the queue`, async () => (await lab.observer.children(lab.path)).length === count);
 
   it('for a free lock: create, data and list in one flush; then the claim', async () => {
     const hold = await mutex.acquire();
@@ -51,7 +49,7 @@ describe('the requests of a weighted mutex', () => {
   it('for the next waiter: one list and one claim, and none of the waiter behind it', async () => {
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     const waiting = [mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 }), mutex.acquire({ weight: 3 })];
-    await queueReaches(4);
+    await lab.queueReaches(4);
     await until('the first waiter watches the holder', () =>
       lab.client.session.watches.paths('data').includes(hold.path),
     );
@@ -91,9 +89,9 @@ describe('the requests of a weighted mutex', () => {
   it('for a change of the holder: one list per process', async () => {
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     const heavy = new InterProcessMutex(lab.other, lab.path, { weights }).acquire({ weight: 10 });
-    await queueReaches(2);
+    await lab.queueReaches(2);
     const waiting = [2, 4, 6, 6, 4, 2].map((weight) => mutex.acquire({ weight }));
-    await queueReaches(8);
+    await lab.queueReaches(8);
     await until('the first waiter of each weight watches the claim', () =>
       lab.client.session.watches.paths('data').includes(lab.path),
     );
@@ -113,7 +111,7 @@ describe('the requests of a weighted mutex', () => {
     const waiting = clients.flatMap((one, index) =>
       Array.from({ length: 4 }, () => new InterProcessMutex(one, lab.path, { weights }).acquire({ weight: index + 1 })),
     );
-    await queueReaches(41);
+    await lab.queueReaches(41);
     await until('the waiters of all clients watch', () =>
       clients.every((one) => one.session.watches.paths('data').some((watched) => watched.startsWith(lab.path))),
     );

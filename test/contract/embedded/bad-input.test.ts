@@ -161,7 +161,7 @@ describe('EmbeddedZooKeeper.start', () => {
     [{ clock: { now: () => 5, after: () => ({}) } }, /`clock.after` to be a method that returns a function/],
     [{ random: 4 }, /`random` to be a function, got 4/],
     [{ tickMs: 4 }, /Unknown option `tickMs` of EmbeddedZooKeeper.start/],
-  ] as const) {
+  ] as const)
     it(`refuses ${JSON.stringify(options)}`, async () => {
       const error = await EmbeddedZooKeeper.start(options as unknown as EmbeddedZooKeeperOptions).then(
         (zk) => zk.stop(),
@@ -169,7 +169,6 @@ describe('EmbeddedZooKeeper.start', () => {
       );
       expect(error).to.be.an('error').with.property('message').that.matches(message);
     });
-  }
 });
 
 /** A frame of the right length with arbitrary content. Its opcode is often a known one. */

@@ -161,11 +161,10 @@ describe('the script of faults of an embedded ZooKeeper', () => {
       /`sessionId` to be a session's id such as '0x100003e1a2b0000', got "mine"/,
     ],
     [{ fault: 'ignore', when: 'now' }, /Unknown option `when` of a fault step/],
-  ] as const) {
+  ] as const)
     it(`refuses the step ${JSON.stringify(step)}`, () => {
       expect(() => lab.zk.play([step as unknown as FaultStep])).to.throw(message);
     });
-  }
 
   /** Returns true if the znode exists after its creation has met the fault. */
   async function existsAfter({ path }: { path: string }): Promise<boolean> {

@@ -9,9 +9,8 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 function loadedBy(entry: string, seen = new Set<string>()): Set<string> {
   if (seen.has(entry)) return seen;
   seen.add(entry);
-  for (const [, specifier = ''] of readFileSync(join(root, entry), 'utf8').matchAll(/from '(\.{1,2}\/[^']+)\.js'/g)) {
+  for (const [, specifier = ''] of readFileSync(join(root, entry), 'utf8').matchAll(/from '(\.{1,2}\/[^']+)\.js'/g))
     loadedBy(normalize(join(dirname(entry), `${specifier}.ts`)), seen);
-  }
   return seen;
 }
 

@@ -15,11 +15,10 @@ describe('the four-letter words of an embedded ZooKeeper', () => {
   });
   after(() => Promise.all([real.stop(), zk.stop()]));
 
-  for (const word of ['ruok', 'wchs', 'isro']) {
+  for (const word of ['ruok', 'wchs', 'isro'])
     it(`print the same as the real ones: ${word}`, async () => {
       expectSame(await answersTo(word));
     });
-  }
 
   it('count watches, znodes and connections as the real ones do', async () => {
     for (const { port } of [zk, real]) {

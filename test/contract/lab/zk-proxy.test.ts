@@ -133,9 +133,8 @@ describe('ZkProxy', () => {
 
   it('replaces errors in replies only', async () => {
     await client.request({ op: 'getData', path: '/zookeeper', watch: true });
-    for (const frame of proxy.frames.filter(({ op, from }) => op === 'connect' || from === 'client')) {
+    for (const frame of proxy.frames.filter(({ op, from }) => op === 'connect' || from === 'client'))
       expect(() => withError(frame, -125)).to.throw(TypeError, `not for a ${frame.op} frame from the ${frame.from}`);
-    }
   });
 
   it('delays a frame and all later frames until a promise settles, in their order', async () => {

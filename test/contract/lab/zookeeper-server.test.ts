@@ -105,24 +105,22 @@ describe('ZooKeeperServer', function () {
     expect(await server.start().catch((error: unknown) => error)).to.be.instanceOf(PortTakenError);
   });
 
-  if (process.platform === 'linux') {
+  if (process.platform === 'linux')
     it('dies with the test process, even if that is killed', async () => {
       const { port } = await startedBy(`process.kill(process.pid, 'SIGKILL')`);
       while (!(await refuses(port)));
     });
-  }
 
   for (const [how, code] of Object.entries({
     crashes: `throw new Error('expected')`,
     'receives SIGTERM': `process.kill(process.pid, 'SIGTERM')`,
     'exits while the server is paused': `server.pause(); process.exit()`,
-  })) {
+  }))
     it(`leaves nothing behind when the test process ${how}`, async () => {
       const { port, directory } = await startedBy(code);
       while (!(await refuses(port)));
       expect(existsSync(directory)).to.equal(false);
     });
-  }
 });
 
 interface Started {

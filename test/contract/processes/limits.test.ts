@@ -29,8 +29,7 @@ describe('over a long time', () => {
       for (let done = 0; done < count; done += 50) {
         await Promise.all(
           [...mutexes, ...mutexes].map(async (mutex) => {
-            const hold = await mutex.acquire();
-            await hold.release();
+            await (await mutex.acquire()).release();
           }),
         );
       }

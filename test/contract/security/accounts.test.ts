@@ -80,7 +80,7 @@ describe('a lock that is creator-only', () => {
 
   for (const [ownerKind, owner] of Object.entries(owners))
     for (const [intruderKind, intruder] of Object.entries(intruders))
-      for (const [operation, attempts] of Object.entries(operations)) {
+      for (const [operation, attempts] of Object.entries(operations))
         it(`of a ${ownerKind} account: a client with ${intruderKind} cannot ${operation}`, async function () {
           if (`${ownerKind} ${intruderKind}`.includes('x509')) needs(this, 'client.portUnification');
           const at = lab.server.secureConnectString;
@@ -101,5 +101,4 @@ describe('a lock that is creator-only', () => {
           expect((await waiting).path).to.equal(waitingPath);
           await (await waiting).release();
         });
-      }
 });

@@ -27,7 +27,7 @@ describe('authentication by SASL', () => {
   const opsOf = (connection: number): string[] =>
     lab.proxy.frames.filter((frame) => frame.from === 'client' && frame.connection === connection).map(({ op }) => op);
 
-  for (const username of ['alice', 'bob'] as const) {
+  for (const username of ['alice', 'bob'] as const)
     it(`makes ${username} the owner of its znodes`, async () => {
       await using mine = await account(lab.proxy.connectString, {
         ...sasl(username, users[username]),
@@ -37,7 +37,6 @@ describe('authentication by SASL', () => {
       expect(await mine.acl(hold.path)).to.deep.equal([{ permissions: permission.all, scheme: 'sasl', id: username }]);
       expect(await hold.release()).to.equal('released');
     });
-  }
 
   it('comes before everything else on each connection, also when the session attaches anew', async () => {
     const client = await lab.connect({ ...alice, auth: [digest('carol:x')], acl: 'creator-only' });
@@ -71,7 +70,7 @@ describe('authentication by SASL', () => {
     ['a wrong password', sasl('alice', 'open barley')],
     // Another password than that of a user: for an unknown user, ZooKeeper 3.8.0 takes the password of the last user.
     ['an unknown user', sasl('zoe', 'open barley')],
-  ] as const) {
+  ] as const)
     it(`with ${fault} fails at once with an AuthFailedError, after one connection`, async function () {
       needs(this, 'refusals of SASL');
       const error = await rejection(LockClient.connect(lab.proxy.connectString, options));
@@ -82,7 +81,6 @@ describe('authentication by SASL', () => {
       expect(error.message).not.to.contain('open');
       expect(lab.proxy.frames.filter(sent('connect'))).to.have.length(1);
     });
-  }
 
   it('says so where a server closes the connection instead of refusing the account, as ZooKeeper 3.5 does', async () => {
     // The answer to a wrong password is an error on later servers.
@@ -152,14 +150,13 @@ describe('a server that requires SASL', () => {
     ['no account', {}, 'serves only clients that authenticate (error -124): give the option `sasl`'],
     ['a wrong password', sasl('alice', 'open barley'), 'refused the user name or the password'],
     ['only a digest account', { auth: [digest('alice:open sesame')] }, '(error -124)'],
-  ] as const) {
+  ] as const)
     it(`refuses a client with ${who} by an AuthFailedError that says so`, async () => {
       const connecting = LockClient.connect(server.connectString, { ...options, connectionTimeoutMs: 5_000 });
       const error = await rejection(connecting);
       expect(error).to.be.instanceOf(AuthFailedError);
       expect(error.message).to.contain(server.connectString).and.contain(says);
     });
-  }
 });
 
 describe('a server without SASL', () => {

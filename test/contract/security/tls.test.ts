@@ -55,14 +55,13 @@ describe('a client with TLS', () => {
     ['with a certificate of its own', () => clientTls('client')],
     ['whose options are a function', () => () => clientTls('client')],
     ['that gives the name of the certificate', () => ({ ...clientTls('client'), servername: 'zookeeper.test' })],
-  ] as const satisfies readonly (readonly [string, () => TlsOptions])[]) {
+  ] as const satisfies readonly (readonly [string, () => TlsOptions])[])
     it(`${what} uses locks, by the server's name and by its address`, async function () {
       if (what === 'without a certificate of its own') needs(this, 'clients without a certificate');
       const { secureConnectString } = secure();
       await lockOnce(secureConnectString, { tls: options() });
       await lockOnce(secureConnectString.replace('localhost', '127.0.0.1'), { tls: options() });
     });
-  }
 
   const negative: readonly {
     readonly fault: string;
@@ -114,7 +113,7 @@ describe('a client with TLS', () => {
       says: /no common version of TLS/,
     },
   ];
-  for (const { fault, at, tls, problem, says } of negative) {
+  for (const { fault, at, tls, problem, says } of negative)
     it(`${fault} gets a TlsError that names the server, long before the connection timeout`, async function () {
       if (problem === 'protocol') needs(this, 'ssl.protocol');
       const startedAt = performance.now();
@@ -126,7 +125,6 @@ describe('a client with TLS', () => {
       expect(error).to.include({ problem, server: at() });
       expect(error.message).to.match(says).and.contain(`TLS with ${at()} failed: `);
     });
-  }
 
   it('that speaks one version of TLS is accepted, or gets a TlsError, as the defaults of the server say', async () => {
     const { tls: byDefault = 'TLSv1.2' } = chosenVersion();
@@ -191,7 +189,7 @@ describe('a client with TLS', () => {
       'Expected `tls().ca` to be the content of a PEM file',
     ],
     ['returns something else', () => 'secret', 'Expected `tls()` to be true or the options of node:tls, got a string'],
-  ] as const) {
+  ] as const)
     it(`whose function ${fault} gets an error that says so, and connects when the function is repaired`, async () => {
       let isBroken = true;
       const options = (() => (isBroken ? tls() : clientTls('client'))) as TlsOptions;
@@ -203,7 +201,6 @@ describe('a client with TLS', () => {
       isBroken = false;
       await lockOnce(at, { tls: options });
     });
-  }
 
   it('warns once if it accepts every certificate', async () => {
     const warnings: string[] = [];

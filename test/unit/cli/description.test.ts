@@ -51,7 +51,7 @@ describe('the descriptions of the verbs', () => {
     ['zklock completion bash', () => ['completion', 'bash']],
     ['zklock completion zsh', () => ['completion', 'zsh']],
     ['zklock completion fish', () => ['completion', 'fish']],
-  ] as const) {
+  ] as const)
     it(`are the source of ${what}: every verb and option is in it`, async () => {
       for (const verb of verbs) {
         const { code, stdout } = await called(...ask(verb));
@@ -62,7 +62,6 @@ describe('the descriptions of the verbs', () => {
           expect(text, what).to.match(what.endsWith('fish') ? new RegExp(`-l ${name}\\b`) : new RegExp(`--${name}\\b`));
       }
     });
-  }
 });
 
 describe('the command line of zklock', () => {
@@ -103,13 +102,12 @@ describe('the command line of zklock', () => {
     [[], 'nonblock', false],
     [[], 'wait', undefined],
   ];
-  for (const [words, option, value] of values) {
+  for (const [words, option, value] of values)
     it(`reads ${[...words, '/a'].join(' ')} as ${option} = ${String(value)}`, async () => {
       const [run] = (await allVerbs()).filter(({ name }) => name === 'run');
       if (!run) throw new Error('There is no verb run');
       expect(parseArguments(run, [...words, '/a', '--', 'true']).options[option]).to.equal(value);
     });
-  }
 
   const mistakes: [line: string, message: string][] = [
     ['run -w -5 /a -- true', 'Expected --wait to be a number of seconds ≥ 0, such as 2.5, got "-5"'],
@@ -145,13 +143,12 @@ describe('the command line of zklock', () => {
     expect(parseArguments(run, ['--data', '-', '/a', '--', 'true']).options['data']).to.equal('-');
   });
 
-  for (const word of ['-1', '1e3', '0x10', '', ' 1', 'Infinity', '1,5']) {
+  for (const word of ['-1', '1e3', '0x10', '', ' 1', 'Infinity', '1,5'])
     it(`refuses ${JSON.stringify(word)} as a number of seconds`, async () => {
       const [run] = (await allVerbs()).filter(({ name }) => name === 'run');
       if (!run) throw new Error('There is no verb run');
       expect(() => parseArguments(run, [`--wait=${word}`, '/a'])).to.throw(UsageError, '--wait');
     });
-  }
 });
 
 describe('the completion', () => {
@@ -176,14 +173,13 @@ describe('the completion', () => {
   };
   for (const shell of ['bash', 'fish'] as const) {
     if (shell !== 'bash' && !isCommand(shell)) continue;
-    for (const [typed, offers] of cases) {
+    for (const [typed, offers] of cases)
       it(`for ${shell} offers ${offers.join(', ')} after ${typed.join(' ')}`, async () => {
         const { stdout } = await called('completion', shell);
         const lines = withFile(stdout, (file) => asks[shell](file, typed)).split('\n');
         // fish adds a description after a tab.
         expect(lines.map((line) => line.split('\t')[0])).to.include.members(offers);
       });
-    }
   }
 });
 
