@@ -12,7 +12,7 @@ export function tables(results: Results): string {
   ]);
 }
 
-/** What the benchmark prints: also the spread of the rounds, the goals and the costs. */
+/** Everything that `npm run bench` prints: also the spread of the rounds, the goals and the costs. */
 export function report(results: Results): string {
   const { more } = results;
   return joined([
