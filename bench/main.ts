@@ -11,7 +11,7 @@ import type { Scenario } from './peers/peer.ts';
 import { Raw } from './peers/raw.ts';
 import type { Addresses } from './places.ts';
 import { publish } from './publish.ts';
-import { tables } from './report.ts';
+import { report } from './report.ts';
 import type { MoreResults, PeerName, Results } from './results.ts';
 import { growth, isBriefScenario, scenarios, takesPart } from './scenarios.ts';
 import { startZooKeeper } from './services/zookeeper.ts';
@@ -50,7 +50,7 @@ const results: Results = {
   scenarios: await contest(),
   ...(only === undefined && { more: await measureMore() }),
 };
-console.log(tables(results));
+console.log(report(results));
 if (!isBrief && only === undefined) {
   publish(results, here('..'));
   execFileSync('git', ['--no-pager', 'diff', '--stat', '--', here('../docs')], { stdio: 'inherit' });

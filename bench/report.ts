@@ -1,21 +1,30 @@
 import { judge } from './goals.ts';
-import { promises } from './promises.ts';
-import { peerNames, titles, type MoreResults, type PeerName, type Results } from './results.ts';
+import { peerNames, titles, type MoreResults, type PeerName, type Results, type Summary } from './results.ts';
 
 /** The tables of `docs/performance.md`. */
 export function tables(results: Results): string {
   const { more } = results;
-  return [
+  return joined([
     heading(results),
-    speeds(results),
+    speeds(results, median),
+    handOvers(results),
+    ...(more === undefined ? [] : [stickiness(more, results)]),
+  ]);
+}
+
+/** Everything that `npm run bench` prints: also the spread of the rounds, the goals and the costs. */
+export function report(results: Results): string {
+  const { more } = results;
+  return joined([
+    heading(results),
+    speeds(results, spread),
     verdicts(results),
-    promised(results),
     costs(results),
     ...(more === undefined ? [] : [stickiness(more, results), growths(more)]),
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  ]);
 }
+
+const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n\n');
 
 function heading(results: Results): string {
   const versions = Object.entries(results.versions).map(([name, version]) => `${name} ${version}`);
@@ -30,20 +39,37 @@ function heading(results: Results): string {
   ].join(' ');
 }
 
-function speeds(results: Results): string {
-  const peers = measured(results);
-  const row = (scenario: string): string[] => [scenario, ...peers.map((peer) => speed(results, scenario, peer))];
-  return table(
-    ['cycles a second: median (slowest–fastest)', ...peers.map((peer) => titles[peer])],
-    Object.keys(results.scenarios).map(row),
+function speeds(results: Results, shown: (summary: Summary) => string): string {
+  const peers = peerNames.filter((peer) =>
+    Object.values(results.scenarios).some((byPeer) => byPeer[peer] !== undefined),
   );
+  const rows = Object.entries(results.scenarios).map(([scenario, byPeer]) => [
+    scenario,
+    ...peers.map((peer) => (byPeer[peer] === undefined ? '–' : shown(byPeer[peer]))),
+  ]);
+  return table(['cycles a second (median)', ...peers.map((peer) => titles[peer])], rows);
 }
 
-function speed(results: Results, scenario: string, peer: PeerName): string {
-  const summary = results.scenarios[scenario]?.[peer];
-  return summary === undefined
-    ? '–'
-    : `${whole(summary.cyclesPerSecond)} (${whole(summary.slowest)}–${whole(summary.fastest)})`;
+const median = ({ cyclesPerSecond }: Summary): string => whole(cyclesPerSecond);
+
+const spread = (summary: Summary): string => `${median(summary)} (${whole(summary.slowest)}–${whole(summary.fastest)})`;
+
+function handOvers({ scenarios }: Results): string {
+  const shown = ['ours', 'curator'] as const;
+  const rows = Object.entries(scenarios).flatMap(([scenario, byPeer]) =>
+    byPeer.ours?.handOverP50Ms === undefined
+      ? []
+      : [
+          [
+            scenario,
+            ...shown.flatMap((peer) => [
+              fixed(byPeer[peer]?.handOverP50Ms ?? NaN),
+              fixed(byPeer[peer]?.handOverP99Ms ?? NaN),
+            ]),
+          ],
+        ],
+  );
+  return table(['hand-over, ms', ...shown.flatMap((peer) => [`${titles[peer]}, p50`, 'p99'])], rows);
 }
 
 function verdicts(results: Results): string {
@@ -58,33 +84,6 @@ function verdicts(results: Results): string {
   ]);
   if (rows.length === 0) return '';
   return table(['scenario', 'ratio of', 'against', 'goal', 'this library', 'raw requests', 'met'], rows);
-}
-
-/** A figure is worth what the lock promises, so both stand in one table. */
-function promised(results: Results): string {
-  const shown = ['hand-off 8', 'hand-off 8, 5 ms links'].filter((scenario) => scenario in results.scenarios);
-  const rows = measured(results).flatMap((peer) => {
-    const promise = promises[peer];
-    if (promise === undefined) return [];
-    const { order, loss, crash, token } = promise;
-    const figures = shown.map((scenario) => speed(results, scenario, peer));
-    return [[titles[peer], ...figures, order, loss, crash, token]];
-  });
-  return table(
-    [
-      'what each lock promises',
-      ...shown.map((scenario) => `${scenario}, cycles a second`),
-      'order of the waiters',
-      'the holder learns of a loss by',
-      'a crash of servers costs',
-      'fencing token',
-    ],
-    rows,
-  );
-}
-
-function measured(results: Results): readonly PeerName[] {
-  return peerNames.filter((peer) => Object.values(results.scenarios).some((byPeer) => byPeer[peer] !== undefined));
 }
 
 function costs(results: Results): string {
@@ -161,7 +160,7 @@ function stickiness({ sticky }: MoreResults, { scenarios }: Results): string {
       ],
       rows,
     ),
-    `Two clients that contend all the time: ${fixed(contended.ratio)} of the cycles that they make without sticky; the luckier one has ${fixed(contended.luck)} × the grants of the other.`,
+    `Two clients that contend all the time: ${fixed(contended.ratio)} × the cycles that they make without sticky; the luckier one has ${fixed(contended.luck)} × the grants of the other.`,
   ].join('\n\n');
 }
 

@@ -14,7 +14,7 @@ const tickTimeMs = 500;
 const juteMaxBufferBytes = 20_000;
 const alice = digest('alice:open sesame');
 
-/** The settings of docs/versions.md that the other tests of a real server do not have. */
+/** The settings that docs/versions.md lists and the other tests of a real server do not have. */
 for (const [name, start] of [
   [
     `ZooKeeper ${chosenVersion().version}`,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { goals, judge } from '../../../bench/goals.ts';
 import { summary } from '../../../bench/measure.ts';
-import { tables } from '../../../bench/report.ts';
+import { report } from '../../../bench/report.ts';
 import type { Results } from '../../../bench/results.ts';
 import { scenarios } from '../../../bench/scenarios.ts';
 
@@ -57,11 +57,11 @@ describe('the report of the benchmark', () => {
   };
 
   it('says which peers were skipped, and shows no column for them', () => {
-    expect(tables(results)).to.include('etcd3 was skipped: etcd is missing.').and.not.include('| etcd3');
+    expect(report(results)).to.include('etcd3 was skipped: etcd is missing.').and.not.include('| etcd3');
   });
 
   it('says of each goal whether it is met', () => {
-    expect(tables(results))
+    expect(report(results))
       .to.include('| spread 64 | cycles a second | raw requests | ≥ 0.9 | 0.90 | 1.00 | yes |')
       .and.include('| spread 64 | CPU a cycle | raw requests | ≤ 1.4 | 1.60 | 1.00 | no |');
   });
