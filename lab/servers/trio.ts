@@ -5,10 +5,8 @@ import { startRealEnsemble, type Ensemble } from './zookeeper-ensemble.ts';
 import type { ZooKeeperServer } from './zookeeper-server.ts';
 import { connectionsOf } from '../proxy/tcp-connections.ts';
 
-export interface Roles {
-  readonly leader: ZooKeeperServer;
-  readonly followers: readonly [ZooKeeperServer, ZooKeeperServer];
-}
+/** The leader, and the two followers. */
+export type Roles = readonly [ZooKeeperServer, ZooKeeperServer, ZooKeeperServer];
 
 export const tickTimeMs = 500;
 
@@ -49,29 +47,23 @@ export class Trio implements AsyncDisposable {
 
   /** Resolves with the roles when one server leads and two follow. */
   async whole(): Promise<Roles> {
-    const found: Roles[] = [];
+    let roles: readonly ZooKeeperServer[] = [];
     const look = async (): Promise<boolean> => {
       const modes = await Promise.all(this.servers.map((server) => serverMode('127.0.0.1', server.port)));
-      const [leader] = this.servers.filter((_, index) => modes[index] === 'leader');
-      const [one, other] = this.servers.filter((_, index) => modes[index] === 'follower');
-      return (
-        leader !== undefined &&
-        one !== undefined &&
-        other !== undefined &&
-        found.push({ leader, followers: [one, other] }) > 0
-      );
+      const leaders = this.servers.filter((_, index) => modes[index] === 'leader');
+      const followers = this.servers.filter((_, index) => modes[index] === 'follower');
+      roles = [...leaders, ...followers];
+      return leaders.length === 1 && followers.length === 2;
     };
     await until('one server leads and two follow', look, electionLimitMs);
-    const [roles] = found;
-    if (!roles) throw new Error('No server leads');
-    return roles;
+    return roles as Roles;
   }
 
   /**
    * Cuts the link between the leader and one follower. Both still serve their clients, and both reach the other
    * follower.
    */
-  async cutFollowerOff({ leader, followers }: Roles, follower: ZooKeeperServer): Promise<Cut> {
+  async cutFollowerOff([leader, ...followers]: Roles, follower: ZooKeeperServer): Promise<Cut> {
     const { quorum } = await portsOf(leader);
     const other = followers.find((server) => server !== follower) ?? follower;
     const exceptPeer = connectionsOf(other.pid).find(({ remotePort }) => remotePort === quorum)?.localPort;
@@ -83,7 +75,7 @@ export class Trio implements AsyncDisposable {
    * Cuts the leader off from both followers. The followers notice it with their next message and elect another leader;
    * the old leader waits for them and serves its clients.
    */
-  async cutLeaderOff({ leader, followers }: Roles): Promise<Cut> {
+  async cutLeaderOff([leader, ...followers]: Roles): Promise<Cut> {
     const { quorum, election } = await portsOf(leader);
     const elections = await Promise.all(followers.map(async (follower) => (await portsOf(follower)).election));
     const own = connectionsOf(leader.pid).filter(({ remotePort }) => elections.includes(remotePort));

@@ -20,9 +20,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 describe('the log of a client', () => {
   const lab = labOfEachTest('debug', { client: 'none' });
   let log: string[];
-  beforeEach(() => {
-    log = [];
-  });
+  beforeEach(() => (log = []));
 
   const connect = (debug?: boolean): Promise<LockClient> =>
     lab.connect({ debug, logger: { warn: (_details, message) => log.push(message) } });

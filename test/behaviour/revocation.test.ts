@@ -391,16 +391,6 @@ describe('revocation', () => {
       await hold.release();
       expect(await forcing).to.equal('released');
     });
-
-    it('refuses unknown and invalid options', async () => {
-      const force = (options: unknown): Promise<Error> =>
-        rejection(forceRelease(lab.client, '/lock', options as Record<string, never>));
-      expect(await force({ timeoutMs: -1 })).to.be.instanceOf(RangeError);
-      expect(await force({ timeout: 1 }))
-        .to.be.instanceOf(TypeError)
-        .with.property('message')
-        .that.contains('`timeout`');
-    });
   });
 
   it('overwrites the data of the znode, for every client', async () => {

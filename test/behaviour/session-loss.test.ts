@@ -273,43 +273,4 @@ describe('a first connection', () => {
     controller.abort(reason);
     expect(await connecting).to.equal(reason);
   });
-
-  it('with an invalid option sends nothing, and names option, value and accepted values', async () => {
-    const connect = (options: unknown, hosts: unknown = '127.0.0.1:1'): Promise<Error> =>
-      rejection(LockClient.connect(hosts as string, options as Record<string, never>));
-    expect(await connect({ sessionTimeoutMs: 0 }))
-      .to.be.instanceOf(RangeError)
-      .with.property('message')
-      .that.contains('sessionTimeoutMs')
-      .and.contains('0');
-    expect(await connect({ sessionTimeoutMs: '30' }))
-      .to.be.instanceOf(TypeError)
-      .with.property('message')
-      .that.contains('"30"');
-    expect(await connect({ connectionTimeoutMs: -1 }))
-      .to.be.instanceOf(RangeError)
-      .with.property('message')
-      .that.contains('connectionTimeoutMs');
-    expect(await connect({ sessionTimeout: 5 }))
-      .to.be.instanceOf(TypeError)
-      .with.property('message')
-      .that.contains('`sessionTimeout`');
-    expect(await connect({ retryPolicy: {} }))
-      .to.be.instanceOf(TypeError)
-      .with.property('message')
-      .that.contains('retryPolicy');
-    expect(await connect({ acl: [] }))
-      .to.be.instanceOf(TypeError)
-      .with.property('message')
-      .that.contains('acl');
-    expect(await connect({ logger: 5 })).to.be.instanceOf(TypeError);
-    expect(await connect({ signal: 5 })).to.be.instanceOf(TypeError);
-    expect(await connect({}, 'zk1:99999'))
-      .to.be.instanceOf(TypeError)
-      .with.property('message')
-      .that.contains('connectString')
-      .and.contains('99999');
-    const secret = await connect({ auth: [{ scheme: 'digest', credential: 'user:hunter2' }] });
-    expect(secret.message).to.contain('auth').and.not.to.contain('hunter2');
-  });
 });

@@ -304,17 +304,6 @@ describe('the requests of withLock', () => {
 
   const refused: [unknown, typeof TypeError, string][] = [
     [{ timeoutMs: -1 }, RangeError, 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got -1'],
-    [{ timeoutMs: NaN }, RangeError, 'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got NaN'],
-    [
-      { timeoutMs: Infinity },
-      RangeError,
-      'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got Infinity: leave it out to wait without a limit',
-    ],
-    [{ timeoutMs: '500' }, TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got "500"'],
-    [{ timeoutMs: 500n }, TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got 500n'],
-    [{ timeoutMs: null }, TypeError, 'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got null'],
-    [{ signal: 'now' }, TypeError, 'Expected `signal` to be an AbortSignal, got "now"'],
-    [{ signal: new AbortController() }, TypeError, 'Expected `signal` to be an AbortSignal, got an AbortController'],
     [{ signal: null }, TypeError, 'Expected `signal` to be an AbortSignal, got null'],
     [
       { timeout: 500 },
@@ -322,19 +311,9 @@ describe('the requests of withLock', () => {
       'Unknown option `timeout` of withLock: accepted are timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight',
     ],
     [
-      null,
-      TypeError,
-      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight, got null',
-    ],
-    [
       500,
       TypeError,
       'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight, got 500',
-    ],
-    [
-      [500],
-      TypeError,
-      'Expected `withLock options` to be a plain object with timeoutMs, signal, leaseMs, renewEveryMs, releaseTimeoutMs, data, weight, got an array',
     ],
   ];
   it('are none for an invalid option, and the error names option, value and accepted values', async () => {

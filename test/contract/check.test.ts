@@ -34,9 +34,7 @@ describe('zklock check of the settings of servers', () => {
 
   describe('of an ensemble', () => {
     let ensemble: Ensemble;
-    before(async () => {
-      ensemble = await startEnsemble(3, { config: { maxClientCnxns: 60 } });
-    });
+    before(async () => (ensemble = await startEnsemble(3, { config: { maxClientCnxns: 60 } })));
     after(() => ensemble.stop());
 
     it('shows its members, the limit of connections, and members that the connect string lacks', async () => {

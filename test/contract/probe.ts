@@ -54,9 +54,7 @@ export function probeOf<Server extends ProbedServer>(start: () => Promise<Server
       return probe.fired;
     },
   };
-  before(async () => {
-    lab.server = await start();
-  });
+  before(async () => (lab.server = await start()));
   beforeEach(async () => {
     lab.path = testPath('').slice(0, -1);
     lab.probe = await connect();

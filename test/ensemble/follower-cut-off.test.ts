@@ -13,10 +13,7 @@ describe('a follower that is cut off from its leader', function () {
   for (const round of [1, 2, 3])
     it(`goes on answering its clients, and holders are told before the leader grants their locks to others (${round} of 3)`, async () => {
       const roles = await used.trio.whole();
-      const {
-        leader,
-        followers: [follower, other],
-      } = roles;
+      const [leader, follower, other] = roles;
       await using contest = await Contest.begin(
         [false, true, true, false].map((knowTick, index) => ({
           holderOn: [follower],
@@ -36,10 +33,7 @@ describe('a follower that is cut off from its leader', function () {
 
   it('takes no lock from holders that know the other servers: their sessions move there', async () => {
     const roles = await used.trio.whole();
-    const {
-      leader,
-      followers: [follower, other],
-    } = roles;
+    const [leader, follower, other] = roles;
     await using contest = await Contest.begin(
       [false, true].map((knowTick) => ({
         holderOn: [follower, other, leader],

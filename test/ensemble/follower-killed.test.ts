@@ -16,10 +16,7 @@ describe('a follower that is killed right after an answer', function () {
 
   for (let round = 1; round <= rounds; round += 1)
     it(`has not reported the client to its leader, and holders are told before the leader grants their locks to others (${round} of ${rounds})`, async () => {
-      const {
-        leader,
-        followers: [follower, other],
-      } = await used.trio.whole();
+      const [leader, follower, other] = await used.trio.whole();
       await using contest = await Contest.begin(
         sessionTimeoutsMs.map((sessionTimeoutMs, index) => ({
           holderOn: [follower],
@@ -35,10 +32,7 @@ describe('a follower that is killed right after an answer', function () {
     });
 
   it('takes no lock from holders that know the other servers: their sessions move there', async () => {
-    const {
-      leader,
-      followers: [follower, other],
-    } = await used.trio.whole();
+    const [leader, follower, other] = await used.trio.whole();
     await using contest = await Contest.begin(
       [false, true].map((knowTick) => ({
         holderOn: [follower, other, leader],

@@ -28,10 +28,7 @@ describe('creates that the leader carries out late, when a cut follower is heard
   /** Resolves with the number of znodes that were created late, when only the holds are left. */
   async function createLate(): Promise<number> {
     const roles = await used.trio.whole();
-    const {
-      leader,
-      followers: [follower, other],
-    } = roles;
+    const [leader, follower, other] = roles;
     let late = 0;
     const warn = (...texts: unknown[]): void => {
       if (texts.some((text) => String(text).includes('was created by a request'))) late += 1;

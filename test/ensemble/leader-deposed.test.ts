@@ -13,10 +13,7 @@ describe('a leader that is cut off from its followers', function () {
   for (const round of [1, 2, 3])
     it(`goes on answering its clients, and holders are told before the next leader grants their locks to others (${round} of 3)`, async () => {
       const roles = await used.trio.whole();
-      const {
-        leader,
-        followers: [one, other],
-      } = roles;
+      const [leader, one, other] = roles;
       // A follower notices the cut when it forwards a request of its own client.
       const waiterOn = [
         [one, other],
@@ -43,10 +40,7 @@ describe('a leader that is cut off from its followers', function () {
 
   it('takes no lock from holders that know the other servers: their sessions move there', async () => {
     const roles = await used.trio.whole();
-    const {
-      leader,
-      followers: [one, other],
-    } = roles;
+    const [leader, one, other] = roles;
     await using contest = await Contest.begin(
       [
         [one, other],

@@ -13,7 +13,7 @@ describe('an election that lasts longer than the session timeout', function () {
   const used = useTrio();
 
   it('costs a waiter neither its session nor its place: the new leader gives each session its full timeout again', async () => {
-    const { leader, followers } = await used.trio.whole();
+    const [leader, ...followers] = await used.trio.whole();
     const proxies = await Promise.all(used.trio.servers.map((server) => startProxy(server.port)));
     const connectString = proxies.map((proxy) => proxy.connectString).join(',');
     await using holder = await LockClient.connect(used.trio.connectString, { sessionTimeoutMs });

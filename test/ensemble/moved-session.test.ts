@@ -12,10 +12,7 @@ describe('a session that another connection has moved to another server', functi
   const used = useTrio();
 
   it('still claims a lock with weights: its old server ends the connection, and does not answer the transaction', async () => {
-    const {
-      leader,
-      followers: [follower, other],
-    } = await used.trio.whole();
+    const [leader, follower, other] = await used.trio.whole();
     // Long, because a holder gives a server up that a busy machine holds up for a quarter of it.
     const sessionTimeoutMs = 20_000;
     await using holder = await LockClient.connect(leader.connectString, { sessionTimeoutMs });

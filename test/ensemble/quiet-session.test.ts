@@ -24,10 +24,7 @@ describe('a quiet session with waiters that are not next', function () {
 
   it('moves from a follower that is cut off to another server, and keeps its place', async () => {
     const roles = await used.trio.whole();
-    const {
-      leader,
-      followers: [follower, other],
-    } = roles;
+    const [leader, follower, other] = roles;
     const around = [other, leader];
     const queue = await Queue.begin(await connect(around, longTimeoutMs), await connect(around, longTimeoutMs));
     const waiter = await connect([follower, ...around], longTimeoutMs);
@@ -56,10 +53,7 @@ describe('a quiet session with waiters that are not next', function () {
 
   it('is granted nothing by a leader that is deposed, and starts over in a new session', async () => {
     const roles = await used.trio.whole();
-    const {
-      leader,
-      followers: [one, other],
-    } = roles;
+    const [leader, one, other] = roles;
     const rival = await connect([one, other], longTimeoutMs);
     const queue = await Queue.begin(rival, await connect([other, one], longTimeoutMs));
     const quiet = await connect([leader, one, other], shortTimeoutMs);

@@ -8,7 +8,7 @@ describe('a rolling restart', function () {
 
   for (const leaderRestarts of ['first', 'last'] as const)
     it(`takes no lock from its holder, and no place from a waiter (the leader restarts ${leaderRestarts})`, async () => {
-      const { leader, followers } = await used.trio.whole();
+      const [leader, ...followers] = await used.trio.whole();
       await using contest = await Contest.begin(
         [0, 1, 2, 3].map((turn) => ({
           holderOn: turned(used.trio.servers, turn),

@@ -15,10 +15,7 @@ describe('a link between a client and its server that is silently dead', functio
   const used = useTrio();
 
   it('is noticed after two thirds of the session timeout by a client without a lock, and the session goes on at the next server', async () => {
-    const {
-      leader,
-      followers: [follower, other],
-    } = await used.trio.whole();
+    const [leader, follower, other] = await used.trio.whole();
     const connected = [false, true].flatMap((knowTick) =>
       [false, true].map(async (asks) => ({
         asks,
@@ -52,10 +49,7 @@ describe('a link between a client and its server that is silently dead', functio
   });
 
   it('is noticed after a quarter of the session timeout by a client with a lock, which it keeps', async () => {
-    const {
-      leader,
-      followers: [follower, other],
-    } = await used.trio.whole();
+    const [leader, follower, other] = await used.trio.whole();
     await using contest = await Contest.begin(
       [false, true, false, true].map((knowTick) => ({
         holderOn: [follower, other, leader],
@@ -80,10 +74,7 @@ describe('a link between a client and its server that is silently dead', functio
 
   for (const round of [1, 2, 3])
     it(`costs a holder that knows no other server its lock, and the holder is told before the next grant (${round} of 3)`, async () => {
-      const {
-        leader,
-        followers: [follower, other],
-      } = await used.trio.whole();
+      const [leader, follower, other] = await used.trio.whole();
       await using contest = await Contest.begin(
         [false, true, true, false].map((knowTick, index) => ({
           holderOn: [follower],

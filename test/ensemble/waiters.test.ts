@@ -76,10 +76,7 @@ describe('a waiter whose server is down', function () {
 
   /** A holder, a waiter whose client knows one follower only and has this session timeout, and a waiter behind it. */
   async function queue(timeoutMs: number, knowTick: boolean, othersTimeoutMs = timeoutMs) {
-    const {
-      leader,
-      followers: [follower, other],
-    } = await used.trio.whole();
+    const [leader, follower, other] = await used.trio.whole();
     const path = testPath('waiters');
     const connect = async (servers: readonly ZooKeeperServer[], sessionTimeoutMs: number): Promise<LockClient> => {
       const client = await connectInOrder(servers, { sessionTimeoutMs, ...(knowTick && { tickTimeMs }) });

@@ -8,9 +8,7 @@ import { startSilentServer } from '../../lab/servers/silent-server.ts';
 
 describe('findZooKeeper', () => {
   const saved = { ...process.env };
-  afterEach(() => {
-    process.env = { ...saved };
-  });
+  afterEach(() => (process.env = { ...saved }));
 
   it('starts nothing if ZOOKEEPER_CONNECT is set', async () => {
     process.env['ZOOKEEPER_CONNECT'] = 'zk1:2181';

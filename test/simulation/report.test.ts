@@ -8,9 +8,7 @@ import { call, hanging, plain } from './support/plans.ts';
 
 describe('the report of a simulation', () => {
   let out: string;
-  beforeEach(() => {
-    out = join(mkdtempSync(join(tmpdir(), 'simulation-report-')), 'results');
-  });
+  beforeEach(() => (out = join(mkdtempSync(join(tmpdir(), 'simulation-report-')), 'results')));
   afterEach(() => rmSync(join(out, '..'), { recursive: true }));
 
   it('replays a plan that has failed, shrinks it and draws it', async () => {

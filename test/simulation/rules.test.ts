@@ -39,9 +39,7 @@ function claimedBy(holder: string, ...overtakers: number[]): Buffer {
 
 describe('the judge of a simulation', () => {
   let bench: RuleBench;
-  beforeEach(() => {
-    bench = new RuleBench();
-  });
+  beforeEach(() => (bench = new RuleBench()));
 
   describe('of places', () => {
     const names: Record<string, string> = { 1: 'p0c0#1', 2: 'p0c0#1', 3: 'p0c0#2' };
@@ -214,9 +212,7 @@ describe('the judge of a simulation', () => {
 
   describe('of znodes that a third party deletes', () => {
     let taken: Taken;
-    beforeEach(() => {
-      taken = new Taken(bench, { sessionTimeoutMs: 1_000, mostDelayMs: 1 });
-    });
+    beforeEach(() => (taken = new Taken(bench, { sessionTimeoutMs: 1_000, mostDelayMs: 1 })));
     const grantedAfter = (connectedAt: number, isConnected: boolean): Claim => {
       const client = simClient({ connectedAt: new Map([[2n, connectedAt]]) });
       const shared = { grant: { node: { session: { isConnected } } } };
@@ -389,9 +385,7 @@ describe('the judge of a simulation', () => {
 
   describe('of multi-locks', () => {
     let multiLocks: MultiLocks;
-    beforeEach(() => {
-      multiLocks = new MultiLocks(bench);
-    });
+    beforeEach(() => (multiLocks = new MultiLocks(bench)));
 
     /** A hold that says what it is told to, and whose code has that signal. */
     function granted({ error, stop = AbortSignal.abort() }: { error?: Error; stop?: AbortSignal } = {}): Together {

@@ -50,9 +50,7 @@ describe('a corpus', () => {
 
 describe('the points', () => {
   const { note } = observer;
-  afterEach(() => {
-    observer.note = note;
-  });
+  afterEach(() => (observer.note = note));
 
   it('have a name each, and are counted over all runs', () => {
     const points = new Points();

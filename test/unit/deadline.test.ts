@@ -26,9 +26,7 @@ describe('Deadline', () => {
     lockDeadline(client as unknown as LockHost, '/lock', options);
   const never = (): (() => void) => () => undefined;
 
-  beforeEach(() => {
-    client = new Client();
-  });
+  beforeEach(() => (client = new Client()));
 
   it('is over at its deadline, for any pending wait', async () => {
     const one = deadline({ timeoutMs: 100 });

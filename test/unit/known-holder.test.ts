@@ -13,9 +13,7 @@ function watching(): Session {
 describe('the holder that a waiter has seen', () => {
   let session: Session;
 
-  beforeEach(() => {
-    session = watching();
-  });
+  beforeEach(() => (session = watching()));
 
   it('is the newest one of its lock', () => {
     rememberHolder(session, seenIn('/a/b/first', { data: Buffer.from('10.0.0.1'), stat }));

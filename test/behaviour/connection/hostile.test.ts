@@ -15,9 +15,7 @@ const mostMemory = 32 * 1024 * 1024;
 describe('a bad ConnectResponse', () => {
   let server: ZooKeeperServer;
 
-  before(async () => {
-    server = await startServer();
-  });
+  before(async () => (server = await startServer()));
   after(() => server.stop());
 
   const prefix = (length: number): Buffer => {

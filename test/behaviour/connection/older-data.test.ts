@@ -43,9 +43,7 @@ const isConnect = (frame: Frame): boolean => frame.from === 'client' && frame.op
 describe('servers with older data', () => {
   let server: ZooKeeperServer;
 
-  beforeEach(async () => {
-    server = await startServer();
-  });
+  beforeEach(async () => (server = await startServer()));
   afterEach(() => server.stop());
 
   /** Writes so much that no server with empty data reaches its zxid by itself. */
@@ -168,9 +166,7 @@ describe('a server that refuses without a reply', () => {
   let client: LockClient;
   let accept: () => void;
 
-  before(async () => {
-    server = await startServer();
-  });
+  before(async () => (server = await startServer()));
   after(() => server.stop());
   beforeEach(async () => {
     proxy = await startProxy(server.port);

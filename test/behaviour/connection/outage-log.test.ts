@@ -59,9 +59,7 @@ describe('the log of an outage', () => {
   const lab = labOfEachTest('outage-log', { server: 'own', proxy: true, client: 'none' });
   let book: LogBook;
 
-  beforeEach(() => {
-    book = new LogBook();
-  });
+  beforeEach(() => (book = new LogBook()));
 
   /** Keeps the client away until its session has ended. */
   const expire = async (client: LockClient): Promise<void> => {

@@ -14,9 +14,7 @@ describe('a reply', () => {
   const lab = labOfEachTest('replies', { server: 'own', proxy: true, client: 'none' });
   let probe: ConnectionProbe;
 
-  beforeEach(async () => {
-    probe = await ConnectionProbe.connect([lab.proxy.port]);
-  });
+  beforeEach(async () => (probe = await ConnectionProbe.connect([lab.proxy.port])));
   afterEach(() => probe[Symbol.dispose]());
 
   const connectRequests = (): Frame[] => lab.proxy.frames.filter(from('client', 'connect'));

@@ -12,9 +12,7 @@ describe('a socket handler that throws', () => {
   let proxy: ZkProxy;
   let probe: ConnectionProbe;
 
-  before(async () => {
-    server = await startServer();
-  });
+  before(async () => (server = await startServer()));
   after(() => server.stop());
   beforeEach(async () => {
     proxy = await startProxy(server.port);

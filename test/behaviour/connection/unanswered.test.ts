@@ -10,9 +10,7 @@ describe('an unanswered request', () => {
   const lab = labOfEachTest('unanswered', { server: 'own', proxy: true, client: 'none' });
   let probe: ConnectionProbe;
 
-  beforeEach(async () => {
-    probe = await ConnectionProbe.connect([lab.proxy.port]);
-  });
+  beforeEach(async () => (probe = await ConnectionProbe.connect([lab.proxy.port])));
   afterEach(() => probe[Symbol.dispose]());
 
   /** The error codes of three requests whose replies do not arrive. */

@@ -8,9 +8,7 @@ describe('a frame that answers no request', () => {
   const lab = labOfEachTest('unasked', { server: 'own', client: 'none' });
   let probe: ConnectionProbe;
 
-  beforeEach(async () => {
-    probe = await ConnectionProbe.connect([lab.server.port]);
-  });
+  beforeEach(async () => (probe = await ConnectionProbe.connect([lab.server.port])));
   afterEach(() => probe[Symbol.dispose]());
 
   it('ends the connection, so that the next one is in a known state', async () => {

@@ -7,9 +7,7 @@ import { CriticalSection } from '../../../lab/critical-section.ts';
 describe('three concurrent jobs', () => {
   const lab = labOfEachTest('concurrent-jobs');
   let section: CriticalSection;
-  beforeEach(() => {
-    section = new CriticalSection(lab.theirs, 3);
-  });
+  beforeEach(() => (section = new CriticalSection(lab.theirs, 3)));
 
   const jobs = {
     async acquire(): Promise<void> {

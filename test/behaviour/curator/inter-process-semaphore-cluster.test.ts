@@ -11,9 +11,7 @@ describe('TestInterProcessSemaphoreCluster', () => {
   let clients: LockClient[];
   let path: string;
 
-  before(async () => {
-    ensemble = await startEnsemble(3);
-  });
+  before(async () => (ensemble = await startEnsemble(3)));
 
   beforeEach(async () => {
     path = testPath('cluster');

@@ -18,9 +18,7 @@ import { codeMs } from '../../../lab/world.ts';
 describe('two objects of one lock', () => {
   const lab = labOfEachTest('identity');
   let twin: InterProcessMutex;
-  beforeEach(() => {
-    twin = new InterProcessMutex(lab.client, lab.path);
-  });
+  beforeEach(() => (twin = new InterProcessMutex(lab.client, lab.path)));
 
   it('a withLock of one inside a withLock of the other re-enters: one znode, one token', async () => {
     await lab.mutex.withLock((outer) =>

@@ -185,6 +185,11 @@ export const rights: readonly Mistake[] = [
     () => connect({ auth: digest(`alice:${secret}`) }),
   ),
   mistake(
+    'auth with a misspelt name',
+    ['TypeError', '`auth`', 'to be an array of', 'credentials: string', { secret, trouble: 'auth as one object' }],
+    () => connect({ auth: [{ scheme: 'digest', credential: `alice:${secret}` }] }),
+  ),
+  mistake(
     'an acl that only allows reading',
     [
       'TypeError',

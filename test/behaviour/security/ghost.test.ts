@@ -12,9 +12,7 @@ describe('a lost session on a server that accepts it, and then answers no token 
   const password = 'open sesame';
   let server: ZooKeeperServer;
 
-  before(async () => {
-    server = await startServer({ security: { sasl: { alice: password } } });
-  });
+  before(async () => (server = await startServer({ security: { sasl: { alice: password } } })));
   after(() => server.stop());
 
   it('is given up, because each ConnectRequest extends it', async () => {

@@ -31,9 +31,7 @@ describe('a client of three servers, one of which refuses its account', function
   let refusing: ZkProxy;
   let others: ZkProxy[];
 
-  before(async () => {
-    server = await startServer({ security: { sasl: { alice: password } } });
-  });
+  before(async () => (server = await startServer({ security: { sasl: { alice: password } } })));
   after(() => server.stop());
 
   beforeEach(async () => {

@@ -17,9 +17,7 @@ const names = ['queued', 'acquired', 'renewed', 'expired', 'lost', 'released'] a
 describe('a semaphore like a mutex:', () => {
   const lab = labOfEachTest('semaphore-like-mutex');
   let semaphore: InterProcessSemaphore;
-  beforeEach(() => {
-    semaphore = semaphoreOf(lab.client, lab.path, 2);
-  });
+  beforeEach(() => (semaphore = semaphoreOf(lab.client, lab.path, 2)));
 
   const emitted = (of: InterProcessSemaphore | InterProcessSemaphoreMutex): string[] => {
     const log: string[] = [];

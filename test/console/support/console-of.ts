@@ -20,12 +20,8 @@ export interface ConsoleTestOptions extends BrowserContextOptions {
 export function consoleOfEachTest(lab: Lab): ShownConsole {
   let browser: Browser;
   let shown: OpenConsole;
-  before(async () => {
-    browser = await startChromium();
-  });
-  beforeEach(() => {
-    shown = new OpenConsole(lab, browser);
-  });
+  before(async () => (browser = await startChromium()));
+  beforeEach(() => (shown = new OpenConsole(lab, browser)));
   afterEach(() => shown.close());
   after(() => browser.close());
   return {

@@ -23,9 +23,7 @@ const javaOptions = [
 describe('an embedded ZooKeeper and the real one', function () {
   this.timeout(0);
   let real: ZooKeeperServer;
-  before(async () => {
-    real = await startRealServer({ tickTimeMs: 2_000, containerCheckMs: 86_400_000, javaOptions });
-  });
+  before(async () => (real = await startRealServer({ tickTimeMs: 2_000, containerCheckMs: 86_400_000, javaOptions })));
   after(() => real.stop());
 
   it(`give the same answers to ${count} sequences of requests (seed ${seed})`, async () => {

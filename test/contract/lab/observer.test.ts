@@ -10,9 +10,7 @@ import { InterProcessMutex, LockClient } from '../../../src/index.ts';
 describe('an observer', () => {
   let server: ZooKeeperServer;
 
-  before(async () => {
-    server = await startServer();
-  });
+  before(async () => (server = await startServer()));
   after(() => server.stop());
 
   it('sees and changes what is on the server', async () => {

@@ -18,9 +18,7 @@ describe('ZkProxy', () => {
   let proxy: ZkProxy;
   let client: WireClient;
 
-  before(async () => {
-    server = await startServer();
-  });
+  before(async () => (server = await startServer()));
   after(() => server.stop());
   beforeEach(async () => {
     proxy = await startProxy(server.port);

@@ -20,9 +20,7 @@ interface Grant {
 describe('weights in several processes:', () => {
   let file: string;
 
-  beforeEach(() => {
-    file = join(mkdtempSync(join(tmpdir(), 'fair-lock-')), 'count');
-  });
+  beforeEach(() => (file = join(mkdtempSync(join(tmpdir(), 'fair-lock-')), 'count')));
 
   afterEach(() => rmSync(join(file, '..'), { recursive: true }));
 
