@@ -146,7 +146,7 @@ export const mutants = [
   {
     name: 'an error thrown by a socket handler reaches the process',
     file: 'src/zookeeper/connection/server-link.ts',
-    find: 'this.drop(error instanceof Error ? error : new Error(String(error)));',
+    find: 'this.drop(isError(error) ? error : new Error(String(error)));',
     replace: 'throw error;',
     tests: tests('behaviour/connection/throwing', '(connect) ends the connection', '(close) does not prevent'),
   },

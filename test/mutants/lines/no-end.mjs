@@ -17,6 +17,13 @@ export const mutants = [
     tests: tests('behaviour/multi-lock', 'rejects if a lock of your own gives a hold without release'),
   },
   {
+    name: 'an acquire waits without end, because its driver has not decided',
+    file: 'src/driver/application-driver.ts',
+    find: "if (held !== true && (held !== false || typeof watch !== 'string'))",
+    replace: 'if (held === 0 && watch === 0)',
+    tests: tests('behaviour/drivers', 'that decides nothing makes the call reject'),
+  },
+  {
     name: 'a release waits for the server beyond the deadline',
     file: 'src/internals/grant.ts',
     find: 'const cancel = session.afterDeadline(done);',

@@ -301,7 +301,7 @@ export const mutants = [
   {
     name: 'a check of the name that throws ends the process',
     file: 'src/client/options/tls-options.ts',
-    find: 'return error instanceof Error ? error : new Error(errorText(error));',
+    find: 'return isError(error) ? error : new Error(errorText(error));',
     replace: 'throw error;',
     tests: tests('unit/tls-options', 'refuses the server if it throws'),
   },

@@ -122,6 +122,22 @@ export const mutants = [
     tests: tests('behaviour/multi-lock', 'is lost in the same step'),
   },
   {
+    name: 'a multi-lock counts as lost if Bluebird has replaced Promise',
+    file: 'src/multi-lock/multi-hold.ts',
+    find: `const settled = await Promise.all(
+    releases.map((release) =>
+      release.then(
+        (outcome) => ({ outcome }),
+        (error: unknown) => ({ error }),
+      ),
+    ),
+  );`,
+    replace: `const settled = (await Promise.allSettled(releases)).map((one) =>
+      one.status === 'rejected' ? { error: one.reason } : { outcome: one.value },
+    );`,
+    tests: tests('behaviour/multi-lock', 'also if Bluebird has replaced Promise'),
+  },
+  {
     name: 'the hold of a lock from elsewhere is released twice',
     file: 'src/multi-lock/multi-hold.ts',
     find: 'releaseAll(this.#ours).then(() => lost)',
