@@ -60,7 +60,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
       holdings: session.holdings,
       request: (operation) => this.connection.send(operation),
       chrootBytes: () => Buffer.byteLength(servers.chroot),
-      sent: () => this.feed({ is: 'sent', ...this.owed }),
+      sent: () => this.#sent(),
     });
   }
 
@@ -197,10 +197,10 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
         return this.#prove(order.as === 'heartbeat');
       case 'ping':
         this.connection.ping();
-        return this.feed({ is: 'sent', ...this.owed });
+        return this.#sent();
       case 'sync':
         void this.connection.send(absolute(sync('/'))).catch(ignore);
-        return this.feed({ is: 'sent', ...this.owed });
+        return this.#sent();
       case 'attach':
         return this.connection.attach(order.drainMs);
       case 'end-attach':
@@ -242,9 +242,10 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
 
   #prove(isHeartbeat: boolean): void {
     const { epoch } = this.#life;
-    this.#proving = this.#prover.prove((isAnswered) =>
-      this.feed(isHeartbeat ? { is: 'beaten', isAnswered, epoch, ...this.owed } : { is: 'sent', ...this.owed }),
-    );
+    this.#proving = this.#prover.prove((isAnswered) => {
+      if (isHeartbeat) this.feed({ is: 'beaten', isAnswered, epoch, ...this.owed });
+      else this.#sent();
+    });
     // Without an answer to anything, the server would expire a session that cannot be proven.
     this.#proving.catch((error: unknown) => {
       if (isZooKeeperError(error, 'UNIMPLEMENTED')) this.#carryOut({ do: 'ping' });
@@ -260,6 +261,10 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
         if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS')) this.connection.drop(error);
       },
     );
+    this.#sent();
+  }
+
+  #sent(): void {
     this.feed({ is: 'sent', ...this.owed });
   }
 
