@@ -8,7 +8,7 @@ import { readReplyHeader, replyBodyAt } from '../wire/replies.js';
 import { checkAnswer, SaslRefusal, saslToken, type SaslHandshake, type SaslSource } from '../wire/sasl-handshake.js';
 import type { Link } from '../network/network.js';
 import { ServerLink, type LinkUser } from './server-link.js';
-import { noChroot, Reader, Writer } from '../wire/wire.js';
+import { Reader, Writer } from '../wire/wire.js';
 import { sessionName } from '../wire/wire-session.js';
 
 /**
@@ -174,9 +174,9 @@ export class Handshake implements LinkUser {
 
   #write(operation: Operation<unknown>): number {
     const xid = this.#options.nextXid();
-    const message = new Writer();
-    message.addFrame({ write: (to) => operation.write(to.int(xid).int(operation.opcode)) }, noChroot);
-    this.link.write(message.frames());
+    const message = new Writer().int(xid).int(operation.opcode);
+    operation.write(message);
+    this.link.write(message.frame());
     return xid;
   }
 
