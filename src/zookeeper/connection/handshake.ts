@@ -121,14 +121,6 @@ export class Handshake implements LinkUser {
     else if (this.#state.at !== 'closing') this.#granted(frame);
   }
 
-  chunkEnded(): void {
-    // The frames are handled one by one.
-  }
-
-  drained(): void {
-    // The messages of a handshake are short.
-  }
-
   ended(error: Error | undefined): void {
     const { wasGranted } = this;
     const closedInSasl =
