@@ -269,8 +269,8 @@ export const builds = [
     edits: [
       edit(
         'src/zookeeper/connection/connection-failures.ts',
-        'link.wasDropped || silentMs > session.timeoutMs / silencesPerTimeout',
-        'link.wasDropped || silentMs > session.timeoutMs * silencesPerTimeout',
+        'link.wasDropped || silentMs > this.#session.timeoutMs / divisors.silentEnd',
+        'link.wasDropped || silentMs > this.#session.timeoutMs * divisors.silentEnd',
       ),
     ],
   },

@@ -41,7 +41,7 @@ export const mutants = [
   {
     name: 'close() leaves the znodes of a session that has no connection',
     file: 'src/zookeeper/session/session-shell.ts',
-    find: 'if (!this.#options.resume && (this.#life.epoch === 0 || this.#session.znodes === 0))',
+    find: 'if (!this.#options.resume && (this.life.epoch === 0 || this.#session.znodes === 0))',
     replace: 'if (!this.#options.resume)',
     tests: tests('behaviour/connection/close', 'waits for a lock waits for a connection because of its znode'),
   },

@@ -47,8 +47,8 @@ export const mutants = [
   {
     name: 'an operation is blamed for the end of a connection that was silent before',
     file: 'src/zookeeper/connection/connection-failures.ts',
-    find: 'link.wasDropped || silentMs > session.timeoutMs / silencesPerTimeout',
-    replace: 'link.wasDropped || silentMs > silencesPerTimeout * session.timeoutMs',
+    find: 'link.wasDropped || silentMs > this.#session.timeoutMs / divisors.silentEnd',
+    replace: 'link.wasDropped || silentMs > this.#session.timeoutMs * divisors.silentEnd',
     tests: tests('behaviour/field/unknown-operation', 'each time after a silence'),
   },
   {

@@ -272,8 +272,8 @@ export const mutants = [
   {
     name: 'a handshake that drips never ends',
     file: 'src/zookeeper/connection/handshake.ts',
-    find: 'chunkEnded(): void {\n',
-    replace: 'chunkEnded(): void {\n    this.#cancelTime();\n',
+    find: 'receive(frame: Buffer): void {',
+    replace: 'chunkEnded(): void {\n    this.#cancelTime();\n  }\n\n  receive(frame: Buffer): void {',
     tests: tests('contract/endless-answers', 'gets the time of one attempt'),
   },
   {
