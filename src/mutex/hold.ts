@@ -44,7 +44,7 @@ export class Hold implements AsyncDisposable {
   /** @internal */
   readonly keeper: HoldKeeper;
   /** @internal */
-  readonly shared: SharedGrant;
+  readonly grant: Grant;
   /** @internal The context that owns the hold; undefined for a hold that was acquired outside of every context. */
   readonly context: HoldContext | undefined;
   /** @internal True for a hold of `withLock`, which releases it when the job settles. */
@@ -60,15 +60,15 @@ export class Hold implements AsyncDisposable {
   /** For the locks of this library only. */
   constructor(...library: never);
   /** @internal */
-  constructor(shared: SharedGrant, keeper: HoldKeeper, origin: HoldOrigin);
-  constructor(shared: SharedGrant, keeper: HoldKeeper, { context, isOfJob, releaseTimeoutMs }: HoldOrigin) {
-    this.isReentrant = shared.handles > 0;
-    if (!this.isReentrant) shared.grant.usedBy(context ?? (isOfJob ? runningJob : undefined));
-    shared.handles += 1;
-    this.path = shared.grant.path;
-    this.fencingToken = shared.grant.fencingToken;
-    this.grantNumber = shared.grant.number;
-    this.shared = shared;
+  constructor(grant: Grant, keeper: HoldKeeper, origin: HoldOrigin);
+  constructor(grant: Grant, keeper: HoldKeeper, { context, isOfJob, releaseTimeoutMs }: HoldOrigin) {
+    this.isReentrant = grant.handles > 0;
+    if (!this.isReentrant) grant.usedBy(context ?? (isOfJob ? runningJob : undefined));
+    grant.handles += 1;
+    this.path = grant.path;
+    this.fencingToken = grant.fencingToken;
+    this.grantNumber = grant.number;
+    this.grant = grant;
     this.keeper = keeper;
     this.context = context;
     this.isOfJob = isOfJob;
@@ -84,7 +84,7 @@ export class Hold implements AsyncDisposable {
   begin(deadline: Deadline, { leaseMs, renewEveryMs }: AcquireOptions, around = noLeases): Hold {
     // Before its lease, so that a hold that has expired was held for at least that long.
     const since = this.#clock.now();
-    this.#stops.push(this.shared.grant.onLost((error) => this.#lost(error)));
+    this.#stops.push(this.grant.onLost((error) => this.#lost(error)));
     for (const lease of around) this.comeUnder(lease);
     if (leaseMs !== undefined) this.comeUnder(new HoldLease(this.#clock, { leaseMs, renewEveryMs }));
     this.keeper.report.acquired(this, deadline, since);
@@ -131,7 +131,7 @@ export class Hold implements AsyncDisposable {
    */
   get isValid(): boolean {
     this.#judge();
-    return this.#state.at === 'open' && this.shared.grant.isValid;
+    return this.#state.at === 'open' && this.grant.isValid;
   }
 
   /**
@@ -153,12 +153,12 @@ export class Hold implements AsyncDisposable {
    */
   get remainingMs(): number {
     if (!this.isValid) return 0;
-    return Math.max(0, Math.min(this.shared.grant.deadline, this.#leaseEnd) - this.#clock.now());
+    return Math.max(0, Math.min(this.grant.deadline, this.#leaseEnd) - this.#clock.now());
   }
 
   /** @internal True if the hold has a lease that ends before the session's deadline, as both are known now. */
   get leaseEndsFirst(): boolean {
-    return this.#leaseEnd < this.shared.grant.deadline;
+    return this.#leaseEnd < this.grant.deadline;
   }
 
   get #leaseEnd(): number {
@@ -170,7 +170,7 @@ export class Hold implements AsyncDisposable {
    * it.
    */
   get owner(): LockOwner {
-    return thisOwner(sessionName(this.shared.grant.node.session.id));
+    return thisOwner(sessionName(this.grant.node.session.id));
   }
 
   /**
@@ -243,7 +243,7 @@ export class Hold implements AsyncDisposable {
   /** @internal */
   get guard(): TransactionGuard {
     const { host, path, writes } = this.keeper.lock;
-    const { node } = this.shared.grant;
+    const { node } = this.grant;
     return {
       host,
       session: node.session,
@@ -304,8 +304,8 @@ export class Hold implements AsyncDisposable {
       lease.endsAt,
     );
     // The signal of the owner's last hold has aborted by now, so others may be granted the lock.
-    this.shared.handles -= 1;
-    if (this.shared.handles === 0) this.shared.grant.expire();
+    this.grant.handles -= 1;
+    if (this.grant.handles === 0) this.grant.expire();
   }
 
   /** @internal */
@@ -320,17 +320,15 @@ export class Hold implements AsyncDisposable {
     if (this.#state.at !== 'open') return;
     const lease = this.#leases.find(({ isOver }) => isOver);
     if (lease) this.leaseEnded(lease);
-    const { loss } = this.shared.grant;
+    const { loss } = this.grant;
     if (loss) this.#lost(loss);
   }
 
   #releaseGrant(): Promise<ReleaseOutcome> {
     if (this.#state.at === 'expired') return lost;
-    this.shared.handles -= 1;
-    const { grant } = this.shared;
-    return this.shared.handles === 0
-      ? grant.release()
-      : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
+    const { grant } = this;
+    grant.handles -= 1;
+    return grant.handles === 0 ? grant.release() : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
   }
 
   /** The outcome of a release for which the caller does not wait any longer. A lost hold has nothing to wait for. */
@@ -376,13 +374,6 @@ export class Hold implements AsyncDisposable {
   get #clock(): Clock {
     return this.keeper.lock.host.clock;
   }
-}
-
-/** The grant that several holds of one owner share. The znode is deleted with the last of them. */
-export interface SharedGrant {
-  readonly grant: Grant;
-  /** How many of the holds were not released and have a lease that has not ended. */
-  handles: number;
 }
 
 /** The object that acquired a hold, and keeps it until its release. */

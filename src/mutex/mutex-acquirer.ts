@@ -8,7 +8,7 @@ import type { Deadline } from '../support/deadline.js';
 import type { Events } from '../support/events.js';
 import { inNoContext } from '../support/no-context.js';
 import { dataOfOptions, type MutexAcquireOptions } from './acquire-options.js';
-import { Hold, type HeldLock, type HoldKeeper, type SharedGrant } from './hold.js';
+import { Hold, type HeldLock, type HoldKeeper } from './hold.js';
 import type { LockObjectEvents } from './report/hold-events.js';
 import { innermostContext, type LockContext } from './lock-context.js';
 import { LockReporter, type RevocationListener } from './report/lock-reporter.js';
@@ -111,7 +111,7 @@ export class MutexAcquirer implements HoldKeeper {
   /** Asks `listener` from now on to release this object's holds; at once, if a request came before. */
   makeRevocable(listener: RevocationListener): void {
     this.report.makeRevocable(listener);
-    for (const grant of new Set(this.#holds.map((hold) => hold.shared.grant))) this.#askIfRevoked(grant);
+    for (const grant of new Set(this.#holds.map((hold) => hold.grant))) this.#askIfRevoked(grant);
   }
 
   lost(hold: Hold): void {
@@ -143,7 +143,7 @@ export class MutexAcquirer implements HoldKeeper {
     if (!(error instanceof LockTimeoutError)) return error;
     const [around] = this.#heldAround();
     if (around === undefined) return error;
-    const { grant } = around.hold.shared;
+    const { grant } = around.hold;
     return error.with({
       reason: 'held-by-this-flow',
       inFlow: around.wanted,
@@ -162,7 +162,7 @@ export class MutexAcquirer implements HoldKeeper {
 
   #granted(grant: Grant | undefined, call: Call): Hold | undefined {
     if (grant === undefined) return undefined;
-    const hold = this.#newHold({ grant, handles: 0 }, call).begin(call.deadline, call.options);
+    const hold = this.#newHold(grant, call).begin(call.deadline, call.options);
     grant.onRevoke(() => this.#shared.askToRelease(grant));
     this.#askIfRevoked(grant);
     return hold;
@@ -170,17 +170,17 @@ export class MutexAcquirer implements HoldKeeper {
 
   #reenter(held: Hold, call: Call): Hold {
     if (held.loss) throw held.loss;
-    const { grant } = held.shared;
+    const { grant } = held;
     // An object that already had a hold of this grant was asked when the request came.
-    const isToldLater = grant.node.mark === 'revoke' && !this.#holds.some((hold) => hold.shared === held.shared);
-    const hold = this.#newHold(held.shared, call).begin(call.deadline, call.options, held.leases);
+    const isToldLater = grant.node.mark === 'revoke' && !this.#holds.some((hold) => hold.grant === grant);
+    const hold = this.#newHold(grant, call).begin(call.deadline, call.options, held.leases);
     if (isToldLater) this.#askIfRevoked(grant);
     return hold;
   }
 
-  #newHold(shared: SharedGrant, { context, what, options: { releaseTimeoutMs } }: Call): Hold {
+  #newHold(grant: Grant, { context, what, options: { releaseTimeoutMs } }: Call): Hold {
     const isOfJob = what === 'withLock' || what === 'lead';
-    const hold = new Hold(shared, this, { context, isOfJob, releaseTimeoutMs });
+    const hold = new Hold(grant, this, { context, isOfJob, releaseTimeoutMs });
     this.#shared.add(hold);
     return hold;
   }
@@ -189,7 +189,7 @@ export class MutexAcquirer implements HoldKeeper {
   #askIfRevoked(grant: Grant): void {
     if (grant.node.mark !== 'revoke') return;
     const ask = (): void => {
-      const hold = this.#holds.find((one) => one.shared.grant === grant && one.isValid);
+      const hold = this.#holds.find((one) => one.grant === grant && one.isValid);
       if (hold) this.report.askedToRelease(hold);
     };
     inNoContext(() => process.nextTick(ask));
@@ -205,7 +205,7 @@ export class MutexAcquirer implements HoldKeeper {
     if (this.#role !== 'read') return undefined;
     const held = this.#shared.heldByPair(context);
     if (held?.loss) throw held.loss;
-    return held?.shared.grant;
+    return held?.grant;
   }
 
   #refuseDeadlock(): void {

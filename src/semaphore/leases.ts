@@ -70,7 +70,7 @@ export class Leases {
       if (grants === undefined) throw deadline.late();
       return grants.map((grant) => {
         this.#limits.enter(this.path, this.limit);
-        const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
+        const hold = new Hold(grant, this.#keeper, {
           context: undefined,
           isOfJob: what === 'withLock',
           releaseTimeoutMs: options.releaseTimeoutMs,

@@ -12,8 +12,8 @@ export const mutants = [
   {
     name: 'a lease that frees the lock before all its holders learn of the end',
     file: 'src/mutex/hold.ts',
-    find: 'if (this.shared.handles === 0) this.shared.grant.expire();',
-    replace: 'this.shared.grant.expire();',
+    find: 'if (this.grant.handles === 0) this.grant.expire();',
+    replace: 'this.grant.expire();',
     tests: tests('behaviour/leases/re-entry', 'ends the inner hold alone'),
   },
   {
