@@ -35,7 +35,7 @@ export class Grant implements Holding {
     this.fencingToken = fencingToken;
     this.number = number;
     this.node = node;
-    this.heldSince = node.tools.clock.wall();
+    this.heldSince = node.host.clock.wall();
     this.#giveUp = giveUp;
     node.granted();
     node.session.hold(this);

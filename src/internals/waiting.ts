@@ -83,7 +83,7 @@ export function untilChange(attempt: Attempt, waiting: Waiting): Promise<WakeRea
       node,
       stop,
       isNext ? node.session.keepProven(node) : undefined,
-      isNext ? seekPhantoms(node.session, node.tools, [predecessor], () => waiter.wake('recheck')) : seekFar,
+      isNext ? seekPhantoms(node.session, node.host, [predecessor], () => waiter.wake('recheck')) : seekFar,
       watchLockData(node, lockData, waiter),
     );
   });
@@ -119,13 +119,13 @@ function watchOwnAfterReconnect(attempt: Attempt): () => void {
 
 /** For a waiter that is not next, because all znodes before it may be phantoms. */
 function seekFarPhantoms(
-  { session, tools }: LockNode,
+  { session, host }: LockNode,
   { predecessor, before, position, rank = position }: Waiting,
   waiter: WaiterToWake,
 ): (() => void) | undefined {
   if (rank === undefined || (position !== undefined && position < 2)) return undefined;
   const paths = before === undefined ? [predecessor] : [before, predecessor];
-  return seekPhantomsFar(session, tools, paths, rank, () => waiter.wake('recheck'));
+  return seekPhantomsFar(session, host, paths, rank, () => waiter.wake('recheck'));
 }
 
 /** Wakes the waiter when a transaction after `mzxid` has written the lock's data, or may have written it. */

@@ -31,7 +31,7 @@ export class ZnodeQueue {
     this.#host = host;
     this.#path = path;
     this.#options = options;
-    this.#place = { path, kind: options.kind, hasMarkedUuid: options.hasMarkedUuid ?? false, tools: host };
+    this.#place = { path, kind: options.kind, hasMarkedUuid: options.hasMarkedUuid ?? false, host };
     this.#gates = host.companions.of(CreateGates);
   }
 

@@ -473,8 +473,8 @@ export const mutants = [
   {
     name: 'a phantom before the waiter with the most weight is waited for without end',
     file: 'src/internals/waiting.ts',
-    find: 'isNext ? seekPhantoms(node.session, node.tools, [predecessor],',
-    replace: 'isNext ? seekPhantoms(node.session, node.tools, [],',
+    find: 'isNext ? seekPhantoms(node.session, node.host, [predecessor],',
+    replace: 'isNext ? seekPhantoms(node.session, node.host, [],',
     tests: tests('behaviour/field/phantom', 'weights: the quorum is asked'),
   },
   {
