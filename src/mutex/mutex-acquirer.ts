@@ -26,13 +26,9 @@ export class MutexAcquirer implements HoldKeeper {
   readonly report: LockReporter;
   readonly queue: MutexQueue;
   readonly #way: MutexWay;
-  readonly #host: LockHost;
-  readonly #role: MutexRole;
   #shared: SharedLock;
 
   constructor(host: LockHost, path: string, { role, options, data, events }: AcquirerOptions) {
-    this.#host = host;
-    this.#role = role;
     this.report = new LockReporter({ host, path, kind: role }, events);
     this.#shared = new SharedLock(host, path, role, options.rules);
     const shared = (): SharedLock => this.#shared;
@@ -79,7 +75,7 @@ export class MutexAcquirer implements HoldKeeper {
   ): Promise<Hold | undefined> {
     // The same variable, because each variable is kept for as long as the call waits.
     options = options === undefined ? noOptions : checkMutexOptions(what, options, this.#way);
-    this.#host.requireOpen(`the lock ${this.lock.path} cannot be acquired`);
+    this.lock.host.requireOpen(`the lock ${this.lock.path} cannot be acquired`);
     const deadline = this.#begin(context, what, options);
     try {
       // The signal may have aborted already, or may not accept a listener.
@@ -124,7 +120,7 @@ export class MutexAcquirer implements HoldKeeper {
 
   #begin(context: LockContext | undefined, what: LockMode, options: MutexAcquireOptions): Deadline {
     this.#shared = this.#shared.toAcquire();
-    const deadline = acquireDeadline(this.#host, this.lock.path, options);
+    const deadline = acquireDeadline(this.lock.host, this.lock.path, options);
     const isEndless = options.timeoutMs === undefined && options.signal === undefined;
     this.#shared.begin(context, deadline, isEndless);
     this.report.begun(deadline, what);
@@ -156,7 +152,7 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   #ask(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
-    const heldForWriting = this.#role === 'read' ? () => this.#heldForWriting(context) : undefined;
+    const heldForWriting = this.lock.kind === 'read' ? () => this.#heldForWriting(context) : undefined;
     return this.queue.acquire(deadline, { options, data: dataOfOptions(options), heldForWriting });
   }
 
@@ -202,7 +198,7 @@ export class MutexAcquirer implements HoldKeeper {
 
   /** For a read lock: the write lock that the owner holds, because its owner is granted the read lock at once. */
   #heldForWriting(context: LockContext | undefined): Grant | undefined {
-    if (this.#role !== 'read') return undefined;
+    if (this.lock.kind !== 'read') return undefined;
     const held = this.#shared.heldByPair(context);
     if (held?.loss) throw held.loss;
     return held?.grant;
@@ -217,15 +213,18 @@ export class MutexAcquirer implements HoldKeeper {
     for (const context of innermostContext()?.waitingForIt() ?? []) {
       for (const hold of context.allHolds()) {
         const { host, path, lockName } = hold.keeper.lock;
-        if (host !== this.#host || path !== this.lock.path || !hold.isValid || !this.#waitsFor(lockName)) continue;
-        yield { hold, wanted: this.#role === 'write' && lockName !== this.queue.lockName ? 'an upgrade' : 'the same' };
+        if (host !== this.lock.host || path !== this.lock.path || !hold.isValid || !this.#waitsFor(lockName)) continue;
+        yield {
+          hold,
+          wanted: this.lock.kind === 'write' && lockName !== this.queue.lockName ? 'an upgrade' : 'the same',
+        };
       }
     }
   }
 
   /** False for another reader, and for a lock of another kind, because that one is refused instead. */
   #waitsFor(lockName: string): boolean {
-    if (this.#role === 'read' && lockName === this.queue.lockName) return false;
+    if (this.lock.kind === 'read' && lockName === this.queue.lockName) return false;
     return this.queue.lockNames.includes(lockName);
   }
 }

@@ -43,7 +43,9 @@ export class LeaseInternals {
     this.#listener = listener;
     this.kind = this.#queueBy(() => 0);
     const { locks } = this.#folders;
-    this.#turns = new LockInternals(host, locks, {
+    this.#turns = new LockInternals({
+      host,
+      path: locks,
       kind: new OrderedQueue(standardDriver, { path: locks, foreignNodes: 'reject' }),
       data: this.#defaultData,
       listener: placedIn(listener, (position) => position + 1),
@@ -152,7 +154,9 @@ export class LeaseInternals {
 
   /** The leases as one call sees them: it has one by its own limit, whatever another call has read since. */
   #leasesBy(limitOfCall: () => number): Steps {
-    return new Steps(this.#host, this.leasesPath, {
+    return new Steps({
+      host: this.#host,
+      path: this.leasesPath,
       kind: this.#queueBy(limitOfCall),
       data: this.#defaultData,
       hasMarkedUuid: true,

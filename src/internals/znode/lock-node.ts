@@ -418,8 +418,12 @@ export interface NodeKind {
 export interface NodePlace {
   readonly path: string;
   readonly kind: NodeKind;
-  /** True if the znodes' names carry the mark of {@link stickyUuid} for other clients of this library. */
-  readonly hasMarkedUuid: boolean;
+  /**
+   * True if the znodes' names carry the mark of {@link stickyUuid}, which distinguishes them from the znodes of other
+   * clients: those of a sticky lock, which may stay, and those of a semaphore's leases.
+   * @default false
+   */
+  readonly hasMarkedUuid?: boolean;
   readonly host: LockHost;
 }
 

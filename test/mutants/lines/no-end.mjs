@@ -648,8 +648,8 @@ export const mutants = [
   {
     name: 'an acquire creates the parents of its lock again without end, whatever the retry policy says',
     file: 'src/internals/znode-queue.ts',
-    find: 'await (retries ??= new Retries(this.#host)).pause(deadline, error, ownSteps - 1);',
-    replace: 'await new Retries(this.#host).pause(deadline, error, 0);',
+    find: 'await (retries ??= new Retries(this.#lock.host)).pause(deadline, error, ownSteps - 1);',
+    replace: 'await new Retries(this.#lock.host).pause(deadline, error, 0);',
     tests: tests('behaviour/parents', 'may be removed before each create'),
   },
   {

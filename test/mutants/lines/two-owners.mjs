@@ -55,7 +55,7 @@ export const mutants = [
     name: 'a list without a watched znode is believed',
     file: 'src/internals/steps.ts',
     find: 'if (!isConfirmed && this.#isContradicted(attempt, standing)) {',
-    replace: "if (!isConfirmed && this.#path === '' && this.#isContradicted(attempt, standing)) {",
+    replace: "if (!isConfirmed && this.#lock.path === '' && this.#isContradicted(attempt, standing)) {",
     tests: tests('behaviour/field/flipped-list', 'is noticed also if the number is free'),
   },
   {
@@ -231,7 +231,7 @@ export const mutants = [
   {
     name: 'a grant without a list although newcomers can sort before our znode',
     file: 'src/internals/znode-queue.ts',
-    find: 'this.#options.kind.appendOnly && ',
+    find: 'this.#lock.kind.appendOnly && ',
     replace: '',
     tests: tests('behaviour/drivers', 'that puts newcomers first'),
   },
