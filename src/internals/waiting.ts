@@ -19,16 +19,10 @@ export interface Attempt {
 }
 
 /** A znode that must wait, and the znodes that it waits for. */
-export interface Waiting extends ZnodesBefore {
+export interface Waiting extends ZnodesBefore, Pick<Queued, 'isNext' | 'rank' | 'lockData' | 'children'> {
   readonly is: 'waiting';
   /** True if the znode stands right behind its predecessor, and no znode can be inserted between them. */
   readonly isAdjacent: boolean;
-  /** True if the znode may be granted as soon as its predecessor is gone. */
-  readonly isNext: boolean;
-  /** See {@link Queued}. */
-  readonly rank?: number | undefined;
-  readonly lockData?: bigint | undefined;
-  readonly children?: readonly string[] | undefined;
 }
 
 /** The outcome of one attempt. */

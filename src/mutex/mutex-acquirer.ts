@@ -32,12 +32,12 @@ export class MutexAcquirer implements HoldKeeper {
     this.report = new LockReporter({ host, path, kind: role }, events);
     this.#shared = new SharedLock(host, path, role, options.rules);
     const shared = (): SharedLock => this.#shared;
-    const { driver, foreignNodes, way } = options;
+    const { foreignNodes, way } = options.rules;
     this.#way = way;
     this.queue = way.queueOf({
       host,
       path,
-      driver,
+      driver: options.driver,
       foreignNodes,
       data: () => (this.report.isRevocable ? noData : data),
       listener: this.report,

@@ -5,7 +5,7 @@ export const mutants = [
   {
     name: 'a lease that ends only when a timer has run',
     file: 'src/mutex/hold-lease.ts',
-    find: 'if (!this.#isOver && this.#clock.now() >= this.#endsAt) this.#end();\n    return this.#isOver;',
+    find: 'if (!this.#isOver && this.#clock.now() >= this.endsAt) this.#end();\n    return this.#isOver;',
     replace: 'return this.#isOver;',
     tests: tests('behaviour/leases/expiry', 'ends the hold when it is first read after a stall'),
   },
