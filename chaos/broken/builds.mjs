@@ -69,8 +69,8 @@ export const builds = [
     edits: [
       edit(
         'src/mutex/hold.ts',
-        '    const { grant } = this.shared;\n',
-        '    const { grant } = this.shared;\n    grant.node.resolveLink();\n',
+        '    const { grant } = this;\n',
+        '    const { grant } = this;\n    grant.node.resolveLink();\n',
       ),
       edit(
         'src/internals/znode/lock-node.ts',

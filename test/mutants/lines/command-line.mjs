@@ -49,7 +49,7 @@ export const mutants = [
   {
     name: 'every end of a hold that has a lease is told as the end of the lease',
     file: 'src/mutex/hold.ts',
-    find: 'return this.#leaseEnd < this.shared.grant.deadline;',
+    find: 'return this.#leaseEnd < this.grant.deadline;',
     replace: 'return this.#leaseEnd < Infinity;',
     tests: tests('behaviour/leases/expiry', 'the hold knows which'),
   },

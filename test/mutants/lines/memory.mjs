@@ -48,8 +48,8 @@ export const mutants = [
   {
     name: 'close() leaves a znode whose create was not answered',
     file: 'src/internals/znode/lock-node.ts',
-    find: "return state.at === 'there' || state.at === 'unknown' ||",
-    replace: "return state.at === 'there' ||",
+    find: "const unknown: NodeState = { at: 'unknown', isOnServers: true };",
+    replace: "const unknown: NodeState = { at: 'unknown', isOnServers: false };",
     tests: tests('behaviour/connection/close', 'has sent a create without a reply'),
   },
   {

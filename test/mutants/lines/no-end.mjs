@@ -487,8 +487,8 @@ export const mutants = [
   {
     name: 'a phantom before the waiter with the most weight is waited for without end',
     file: 'src/internals/waiting.ts',
-    find: 'isNext ? seekPhantoms(node.session, node.tools, [predecessor],',
-    replace: 'isNext ? seekPhantoms(node.session, node.tools, [],',
+    find: 'isNext ? seekPhantoms(node.session, node.host, [predecessor],',
+    replace: 'isNext ? seekPhantoms(node.session, node.host, [],',
     tests: tests('behaviour/field/phantom', 'weights: the quorum is asked'),
   },
   {
@@ -662,8 +662,8 @@ export const mutants = [
   {
     name: 'an acquire creates the parents of its lock again without end, whatever the retry policy says',
     file: 'src/internals/znode-queue.ts',
-    find: 'await (retries ??= new Retries(this.#host)).pause(deadline, error, ownSteps - 1);',
-    replace: 'await new Retries(this.#host).pause(deadline, error, 0);',
+    find: 'await (retries ??= new Retries(this.#lock.host)).pause(deadline, error, ownSteps - 1);',
+    replace: 'await new Retries(this.#lock.host).pause(deadline, error, 0);',
     tests: tests('behaviour/parents', 'may be removed before each create'),
   },
   {

@@ -45,7 +45,7 @@ export const mutants = [
     name: 'a try that gets nothing is never published as ended',
     file: 'src/mutex/mutex-acquirer.ts',
     find: 'if (this.report.isHeard) this.report.failed(',
-    replace: 'if (this.#host.report.hearsLocks) this.report.failed(',
+    replace: 'if (this.lock.host.report.hearsLocks) this.report.failed(',
     tests: tests(channels, 'tell how an acquire without a lock ended, and why'),
   },
   {

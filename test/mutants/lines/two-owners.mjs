@@ -5,15 +5,15 @@ export const mutants = [
   {
     name: 'a lease that ends only when a timer has run',
     file: 'src/mutex/hold-lease.ts',
-    find: 'if (!this.#isOver && this.#clock.now() >= this.#endsAt) this.#end();\n    return this.#isOver;',
+    find: 'if (!this.#isOver && this.#clock.now() >= this.endsAt) this.#end();\n    return this.#isOver;',
     replace: 'return this.#isOver;',
     tests: tests('behaviour/leases/expiry', 'ends the hold when it is first read after a stall'),
   },
   {
     name: 'a lease that frees the lock before all its holders learn of the end',
     file: 'src/mutex/hold.ts',
-    find: 'if (this.shared.handles === 0) this.shared.grant.expire();',
-    replace: 'this.shared.grant.expire();',
+    find: 'if (this.grant.handles === 0) this.grant.expire();',
+    replace: 'this.grant.expire();',
     tests: tests('behaviour/leases/re-entry', 'ends the inner hold alone'),
   },
   {
@@ -55,7 +55,7 @@ export const mutants = [
     name: 'a list without a watched znode is believed',
     file: 'src/internals/steps.ts',
     find: 'if (!isConfirmed && this.#isContradicted(attempt, standing)) {',
-    replace: "if (!isConfirmed && this.#path === '' && this.#isContradicted(attempt, standing)) {",
+    replace: "if (!isConfirmed && this.#lock.path === '' && this.#isContradicted(attempt, standing)) {",
     tests: tests('behaviour/field/flipped-list', 'is noticed also if the number is free'),
   },
   {
@@ -231,7 +231,7 @@ export const mutants = [
   {
     name: 'a grant without a list although newcomers can sort before our znode',
     file: 'src/internals/znode-queue.ts',
-    find: 'this.#options.kind.appendOnly && ',
+    find: 'this.#lock.kind.appendOnly && ',
     replace: '',
     tests: tests('behaviour/drivers', 'that puts newcomers first'),
   },

@@ -68,7 +68,7 @@ export const mutants = [
   {
     name: 'the signal of a hold does not abort',
     file: 'src/mutex/hold.ts',
-    find: 'this.#stops.push(this.shared.grant.onLost((error) => this.#lost(error)));',
+    find: 'this.#stops.push(this.grant.onLost((error) => this.#lost(error)));',
     replace: '',
     tests: tests('behaviour/hold', 'aborts with the LockLostError'),
   },
