@@ -179,7 +179,7 @@ export class Judge implements Bench {
       owner,
       hold,
       path: hold.path,
-      sessionId: hold.shared.grant.node.session.id,
+      sessionId: hold.grant.node.session.id,
       at: this.now(),
       calledAt: this.#calledAt.get(owner) ?? this.now(),
       processAt: owner.client.process.now,
@@ -238,7 +238,7 @@ export class Judge implements Bench {
 
   /** As `isValid`, which would itself notice a loss. */
   #isValid({ hold, owner: { client } }: Claim): boolean {
-    return client.process.shownAt(this.now()) < hold.shared.grant.deadline;
+    return client.process.shownAt(this.now()) < hold.grant.deadline;
   }
 
   /** I2 and I5. */

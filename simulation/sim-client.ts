@@ -7,7 +7,7 @@ import {
   LockClient,
 } from '../src/index.ts';
 import type { Surroundings } from '../src/client/surroundings.ts';
-import type { SharedGrant } from '../src/mutex/hold.ts';
+import type { Grant } from '../src/internals/grant.ts';
 import type { Clock } from '../src/support/clock.ts';
 import type { Frame } from '../lab/proxy/zk-frame.ts';
 import type { Random } from '../lab/random.ts';
@@ -140,7 +140,7 @@ export class SimClient {
           : lock.is === 'read-write'
             ? [lock.lock.readLock, lock.lock.writeLock]
             : [];
-    for (const one of revocable) one.makeRevocable((hold) => this.#options.revoked(hold.shared));
+    for (const one of revocable) one.makeRevocable((hold) => this.#options.revoked(hold.grant));
   }
 
   #tapped(socket: VirtualSocket): VirtualSocket {
@@ -199,7 +199,7 @@ export interface SimClientOptions {
   /** The number of its open calls has changed. */
   readonly opened: (client: SimClient) => void;
   /** Called when the library asks a holder to release. */
-  readonly revoked: (shared: SharedGrant) => void;
+  readonly revoked: (grant: Grant) => void;
 }
 
 export type SimLock =

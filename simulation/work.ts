@@ -1,5 +1,5 @@
 import { LockError, type GuardedTransaction, type LeaderElection } from '../src/index.ts';
-import type { SharedGrant } from '../src/mutex/hold.ts';
+import type { Grant } from '../src/internals/grant.ts';
 import type { Claim } from './claim.ts';
 import type { Judge } from './judge.ts';
 import type { Owner } from './owner.ts';
@@ -12,7 +12,7 @@ export class Work {
   readonly #judge: Judge;
   readonly #settling: Settling;
   /** Ends the jobs of revocable locks. */
-  readonly #asked = new Map<SharedGrant, Set<() => void>>();
+  readonly #asked = new Map<Grant, Set<() => void>>();
 
   constructor(judge: Judge, settling: Settling) {
     this.#judge = judge;
@@ -20,9 +20,9 @@ export class Work {
   }
 
   /** The library asks the holder to release. */
-  revoked(shared: SharedGrant): void {
-    this.#judge.revocations.answered(shared);
-    for (const end of this.#asked.get(shared) ?? []) end();
+  revoked(grant: Grant): void {
+    this.#judge.revocations.answered(grant);
+    for (const end of this.#asked.get(grant) ?? []) end();
   }
 
   /**
@@ -45,19 +45,19 @@ export class Work {
   #untilOver({ client, call }: Owner, claims: readonly Claim[], stop: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const over = (): void => {
-        for (const { hold } of claims) this.#asked.get(hold.shared)?.delete(over);
+        for (const { hold } of claims) this.#asked.get(hold.grant)?.delete(over);
         resolve();
       };
-      for (const { hold } of claims) this.#endersOf(hold.shared).add(over);
+      for (const { hold } of claims) this.#endersOf(hold.grant).add(over);
       client.clock.after(call.holdMs, over);
       if (call.heedsLoss === true) stop.addEventListener('abort', over, { once: true });
       if ((call.heedsLoss === true && stop.aborted) || claims.some((claim) => this.#isAsked(claim))) over();
     });
   }
 
-  #endersOf(shared: SharedGrant): Set<() => void> {
-    const known = this.#asked.get(shared) ?? new Set();
-    this.#asked.set(shared, known);
+  #endersOf(grant: Grant): Set<() => void> {
+    const known = this.#asked.get(grant) ?? new Set();
+    this.#asked.set(grant, known);
     return known;
   }
 

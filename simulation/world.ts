@@ -175,7 +175,7 @@ export class World implements Struck {
         this.herd.heard(path, session, client, isForgetting);
       },
       opened: (client) => this.judge.losses.opened(client, client.open),
-      revoked: (shared) => this.owners.work.revoked(shared),
+      revoked: (grant) => this.owners.work.revoked(grant),
     });
     void made.connected.then((library) => {
       made.noteUse();

@@ -195,7 +195,7 @@ GiveUp(w) ==
 Delete(p) == LET isSent(d) == IsComing(p, {"gone"}, d.node) \/ IsComing(p, {"refused"}, d.to) IN
   \E d \in deletes[p] :
     /\ on[p] /\ ~isSent(d)
-    /\ d.to = 0 \/ \A e \in deletes[p] : e.to = 0 \/ isSent(e) \/ d.node <= e.node
+    /\ d.to # 0 => \A e \in deletes[p] : e.to = 0 \/ isSent(e) \/ d.node <= e.node
     /\ IF d.to \in Live \cup {0} \/ Rule = "the hand-over checks nothing" THEN Remove({d.node}, p)
        ELSE Tell(p, Message("refused", d.to)) /\ UNCHANGED <<made, watches>>
     /\ UNCHANGED <<life, work, faults>>

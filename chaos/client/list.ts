@@ -57,7 +57,7 @@ async function read(
   path: string,
 ): Promise<{ list: ReturnType<typeof listIn>; version: number } | undefined> {
   try {
-    const { data, stat } = (await hold.shared.grant.node.session.request(getData(path, false))).value;
+    const { data, stat } = (await hold.grant.node.session.request(getData(path, false))).value;
     return { list: listIn(String(data)), version: stat.version };
   } catch (error) {
     if (!(error instanceof LockError || error instanceof ZooKeeperError)) throw error;

@@ -1,4 +1,4 @@
-import type { SharedGrant } from '../../src/mutex/hold.ts';
+import type { Grant } from '../../src/internals/grant.ts';
 import { nameOf, type Claim } from '../claim.ts';
 import type { Bench } from './bench.ts';
 
@@ -8,7 +8,7 @@ export class Revocations {
   readonly #withinMs: number;
   /** The times at which the requests were written, by the znode. */
   readonly #asked = new Map<string, number>();
-  readonly #answered = new WeakSet<SharedGrant>();
+  readonly #answered = new WeakSet<Grant>();
 
   /** @param withinMs the holder learns of the request, or of its loss, within this time */
   constructor(bench: Bench, withinMs: number) {
@@ -22,12 +22,12 @@ export class Revocations {
   }
 
   /** The listener of `makeRevocable` was called. */
-  answered(shared: SharedGrant): void {
-    this.#answered.add(shared);
+  answered(grant: Grant): void {
+    this.#answered.add(grant);
   }
 
   wasAnswered({ hold }: Claim): boolean {
-    return this.#answered.has(hold.shared);
+    return this.#answered.has(hold.grant);
   }
 
   /** The job of the hold has ended. */

@@ -79,8 +79,8 @@ function isOpen({ isTold, isReleased, owner }: Claim): boolean {
   return !isTold && !isReleased && !owner.client.process.isDead;
 }
 
-function isConnected({ shared }: Hold): boolean {
-  return shared.grant.node.session.isConnected;
+function isConnected({ grant }: Hold): boolean {
+  return grant.node.session.isConnected;
 }
 
 /** A waiter that waits for so short a time watches its znode no more than a holder would. */

@@ -1,4 +1,5 @@
 import { askApplication } from '../support/no-context.js';
+import { expected } from '../support/validate.js';
 import type { LockDecision, LockDriver } from './lock-driver.js';
 
 /**
@@ -19,11 +20,19 @@ export class ApplicationDriver implements LockDriver {
   }
 
   sort(children: readonly string[]): string[] {
-    return askApplication(() => this.original.sort(children));
+    const sorted = askApplication(() => this.original.sort(children));
+    if (!Array.isArray(sorted)) throw new TypeError(expected('the result of driver.sort', 'an array', sorted));
+    return sorted;
   }
 
   decide(sorted: readonly string[], ours: string): LockDecision {
-    return askApplication(() => this.original.decide(sorted, ours));
+    const decision: unknown = askApplication(() => this.original.decide(sorted, ours));
+    const { held, watch } = (decision ?? {}) as { readonly [Key in 'held' | 'watch']?: unknown };
+    if (held !== true && (held !== false || typeof watch !== 'string'))
+      throw new TypeError(
+        expected('the result of driver.decide', '{ held: true } or { held: false, watch: string }', decision),
+      );
+    return decision as LockDecision;
   }
 }
 

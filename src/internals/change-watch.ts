@@ -1,6 +1,4 @@
 import type { LockHost } from '../client/lock-host.js';
-import type { SessionKeeper } from '../client/session-keeper.js';
-import type { Clock } from '../support/clock.js';
 import type { Deadline } from '../support/deadline.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { watchKindOf, type Watched } from '../zookeeper/session/watches.js';
@@ -8,7 +6,7 @@ import { lockDeadline } from './lock-deadline.js';
 
 /** Reads znodes again and again, each time after one of the watches that the last reading planted has fired. */
 export class ChangeWatch {
-  readonly #host: WatchHost;
+  readonly #host: LockHost;
   readonly #path: string;
   readonly #deadline: Deadline;
   #session: Session | undefined;
@@ -19,7 +17,7 @@ export class ChangeWatch {
   #wake: () => void = () => {};
 
   /** @param path the znode for which a server catches up before the first reading of a session */
-  constructor(host: WatchHost, path: string, deadline: Deadline) {
+  constructor(host: LockHost, path: string, deadline: Deadline) {
     this.#host = host;
     this.#path = path;
     this.#deadline = deadline;
@@ -133,11 +131,6 @@ export async function* everyChange<Found>(
     watch.close();
     deadline.dispose();
   }
-}
-
-interface WatchHost {
-  readonly sessions: SessionKeeper;
-  readonly clock: Pick<Clock, 'after'>;
 }
 
 const timeoutsBetweenReadings = 10;

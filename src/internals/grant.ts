@@ -22,6 +22,8 @@ export class Grant implements Holding {
   #user: GrantUser | undefined;
   readonly #stops: readonly (() => void)[];
   readonly #losses = new Listeners<LockLostError>();
+  /** How many of the owner's holds were not released and have a lease that has not ended. */
+  handles = 0;
   #revoked: () => void = () => undefined;
   #state: GrantState = { at: 'held' };
 
@@ -33,7 +35,7 @@ export class Grant implements Holding {
     this.fencingToken = fencingToken;
     this.number = number;
     this.node = node;
-    this.heldSince = node.tools.clock.wall();
+    this.heldSince = node.host.clock.wall();
     this.#giveUp = giveUp;
     node.granted();
     node.session.hold(this);

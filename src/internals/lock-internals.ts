@@ -1,4 +1,3 @@
-import type { LockHost } from '../client/lock-host.js';
 import type { Deadline } from '../support/deadline.js';
 import { reached } from '../support/reached.js';
 import type { Session } from '../zookeeper/session/session.js';
@@ -10,21 +9,19 @@ import { Retries } from './retries.js';
 import { Steps, type JoinOptions } from './steps.js';
 import { untilChange, type Attempt, type Step, type Waiting } from './waiting.js';
 import type { LockNode, WakeReason } from './znode/lock-node.js';
-import type { LockInternalsOptions } from './znode-queue.js';
+import type { InternalLock } from './znode-queue.js';
 
 /**
  * The wait for a lock: join the queue, look at it, wait for a change, and look again, until the znode is granted. A
  * znode that is not granted is deleted in the background.
  */
 export class LockInternals {
-  readonly #host: LockHost;
-  readonly #path: string;
+  readonly #lock: InternalLock;
   readonly steps: Steps;
 
-  constructor(host: LockHost, path: string, options: LockInternalsOptions) {
-    this.#host = host;
-    this.#path = path;
-    this.steps = new Steps(host, path, options);
+  constructor(lock: InternalLock) {
+    this.#lock = lock;
+    this.steps = new Steps(lock);
   }
 
   /**
@@ -38,7 +35,7 @@ export class LockInternals {
   }
 
   async #queueUp(deadline: Deadline, { data, heldForWriting, grantOf }: QueueOptions): Promise<Grant> {
-    const { sessions } = this.#host;
+    const { sessions } = this.#lock.host;
     let retries: Retries | undefined;
     for (;;) {
       deadline.check();
@@ -65,7 +62,8 @@ export class LockInternals {
         }
       }
       if (step.is === 'granted') return step.grant;
-      if (step.is === 'absent') await (retries ??= new Retries(this.#host)).pause(deadline, znodeDeleted(this.#path));
+      if (step.is === 'absent')
+        await (retries ??= new Retries(this.#lock.host)).pause(deadline, znodeDeleted(this.#lock.path));
     }
   }
 
@@ -74,7 +72,7 @@ export class LockInternals {
     const { data, heldForWriting, grantOf } = options;
     let retries: Retries | undefined;
     for (;;) {
-      const session = this.#host.sessions.current;
+      const session = this.#lock.host.sessions.current;
       deadline.check();
       if (!session.isConnected) return taken;
       const downgradeOf = heldForWriting?.();
@@ -87,7 +85,8 @@ export class LockInternals {
       }
       const step = await this.#joinInTime(this.steps.newAttempt(session, deadline, grantOf), { data, downgradeOf });
       if (step.is === 'granted') return step;
-      if (step.is === 'absent') await (retries ??= new Retries(this.#host)).pause(deadline, znodeDeleted(this.#path));
+      if (step.is === 'absent')
+        await (retries ??= new Retries(this.#lock.host)).pause(deadline, znodeDeleted(this.#lock.path));
       else if (step.is !== 'over') return taken;
     }
   }

@@ -1,7 +1,7 @@
-import type { ClientReport } from '../client/report/client-report.js';
+import type { LockHost } from '../client/lock-host.js';
 import { RecentKeys } from '../client/report/recent-keys.js';
 import { inNoContext } from '../support/no-context.js';
-import type { CancelTimer, Clock } from '../support/clock.js';
+import type { CancelTimer } from '../support/clock.js';
 import { exists } from '../zookeeper/wire/operations.js';
 import { check } from '../zookeeper/wire/transaction.js';
 import type { Session } from '../zookeeper/session/session.js';
@@ -24,11 +24,11 @@ import { reached } from '../support/reached.js';
  */
 export function seekPhantoms(
   session: Session,
-  tools: PhantomTools,
+  host: LockHost,
   paths: readonly string[],
   recheck: () => void,
 ): () => void {
-  return session.companions.of(PhantomSeeker).add(paths.slice(0, mostPaths), recheck, tools);
+  return session.companions.of(PhantomSeeker).add(paths.slice(0, mostPaths), recheck, host);
 }
 
 /**
@@ -40,17 +40,17 @@ export function seekPhantoms(
  */
 export function seekPhantomsFar(
   session: Session,
-  tools: PhantomTools,
+  host: LockHost,
   paths: readonly string[],
   position: number,
   recheck: () => void,
 ): () => void {
   const { timeoutMs } = session;
   let end = (): void => {};
-  const later = (pauseMs: number, run: () => void): CancelTimer => inNoContext(() => tools.clock.after(pauseMs, run));
+  const later = (pauseMs: number, run: () => void): CancelTimer => inNoContext(() => host.clock.after(pauseMs, run));
   const rest = (): void => {
     end = later(position * timeoutsPerPlace * timeoutMs, () => {
-      const stop = seekPhantoms(session, tools, paths, recheck);
+      const stop = seekPhantoms(session, host, paths, recheck);
       // The question is sent after one timeout.
       const cancel = later(1.5 * timeoutMs, () => {
         stop();
@@ -79,10 +79,10 @@ class PhantomSeeker {
     this.#session = session;
   }
 
-  add(paths: readonly string[], recheck: () => void, tools: PhantomTools): () => void {
-    const dueAt = tools.clock.now() + this.#session.timeoutMs;
+  add(paths: readonly string[], recheck: () => void, host: LockHost): () => void {
+    const dueAt = host.clock.now() + this.#session.timeoutMs;
     for (const path of paths) {
-      const place = this.#places.get(path) ?? { path, dueAt, tools, waiters: new Set(), owner: 'unknown' };
+      const place = this.#places.get(path) ?? { path, dueAt, host, waiters: new Set(), owner: 'unknown' };
       this.#places.set(path, place);
       place.waiters.add(recheck);
     }
@@ -102,7 +102,7 @@ class PhantomSeeker {
   #schedule(): void {
     const [first] = this.#places.values();
     if (this.#cancel || !first) return;
-    const { clock } = first.tools;
+    const { clock } = first.host;
     this.#cancel = inNoContext(() =>
       clock.after(Math.max(0, first.dueAt - clock.now()), () => {
         this.#cancel = undefined;
@@ -136,7 +136,7 @@ class PhantomSeeker {
     const place = this.#places.get(path);
     if (!stat || !place) return;
     place.owner = 'known';
-    const { report } = place.tools;
+    const { report } = place.host;
     if (stat.ephemeralOwner !== 0n || !this.#told.isNew(path)) return;
     const onServers = report.onServers(path);
     report.warn(`A lock is waited for that nobody can release: ${unownedText(onServers, onServers)}`, undefined);
@@ -152,7 +152,7 @@ class PhantomSeeker {
       return;
     }
     const { server } = this.#session.connection;
-    const { report } = place.tools;
+    const { report } = place.host;
     if (this.#told.isNew(`${server} ${path}`))
       report.warn(
         `${phantomText(this.#session, report.onServers(path))}. Connecting to another server if there is one`,
@@ -167,14 +167,9 @@ class PhantomSeeker {
 interface Place {
   readonly path: string;
   readonly dueAt: number;
-  readonly tools: PhantomTools;
+  readonly host: LockHost;
   readonly waiters: Set<() => void>;
   owner: 'unknown' | 'known';
-}
-
-export interface PhantomTools {
-  readonly report: Pick<ClientReport, 'warn' | 'onServers'>;
-  readonly clock: Pick<Clock, 'after' | 'now'>;
 }
 
 /** `hidden`: it exists, and this client may not read it. */

@@ -165,7 +165,7 @@ export class Predecessors {
     this.#stopProving ??= this.#session.keepProven(this.#node);
     this.#stopSeeking ??= seekPhantoms(
       this.#session,
-      this.#node.tools,
+      this.#node.host,
       this.#left.map(({ path }) => path),
       () => this.#waiter?.wake('recheck'),
     );

@@ -90,9 +90,9 @@ export interface Queued {
   /** The name of the child right before the watched one. Undefined if there is none, or if look-ahead is impossible. */
   readonly before?: string | undefined;
   /** The zxid of the last write to the lock's own znode, if the next write there may let the waiter be granted too. */
-  readonly lockData?: bigint;
+  readonly lockData?: bigint | undefined;
   /** All children in order, if the deletion of any of them may let the waiter be granted. */
-  readonly children?: readonly string[];
+  readonly children?: readonly string[] | undefined;
 }
 
 /**

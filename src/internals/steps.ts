@@ -1,4 +1,3 @@
-import type { LockHost } from '../client/lock-host.js';
 import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
 import type { Deadline } from '../support/deadline.js';
 import { reached } from '../support/reached.js';
@@ -12,7 +11,7 @@ import { requestFailed } from './refusal.js';
 import type { Attempt, Step, Waiting } from './waiting.js';
 import { nodesOf, type WakeReason } from './znode/lock-node.js';
 import { MisfitError } from './znode/own-creation.js';
-import { ZnodeQueue, type Behind, type LockInternalsOptions } from './znode-queue.js';
+import { ZnodeQueue, type Behind, type InternalLock } from './znode-queue.js';
 
 /**
  * The steps of an attempt: it joins the queue of a lock, looks at the queue again after each change, and is granted the
@@ -20,16 +19,12 @@ import { ZnodeQueue, type Behind, type LockInternalsOptions } from './znode-queu
  * background.
  */
 export class Steps {
-  readonly #host: LockHost;
-  readonly #path: string;
-  readonly #options: LockInternalsOptions;
+  readonly #lock: InternalLock;
   readonly #queue: ZnodeQueue;
 
-  constructor(host: LockHost, path: string, options: LockInternalsOptions) {
-    this.#host = host;
-    this.#path = path;
-    this.#options = options;
-    this.#queue = new ZnodeQueue(host, path, options);
+  constructor(lock: InternalLock) {
+    this.#lock = lock;
+    this.#queue = new ZnodeQueue(lock);
   }
 
   /** An attempt in one session. */
@@ -42,7 +37,7 @@ export class Steps {
    * no server answered.
    */
   async lookBefore(session: Session): Promise<'free' | QueueView | undefined> {
-    session.catchUp(this.#path);
+    session.catchUp(this.#lock.path);
     try {
       const view = await this.#queue.read(session);
       return view?.isFree ? 'free' : view;
@@ -52,7 +47,7 @@ export class Steps {
   }
 
   /** Creates the znode, and finds its place in the queue. */
-  async join(attempt: Attempt, { data = this.#options.data(), downgradeOf }: JoinOptions): Promise<Step> {
+  async join(attempt: Attempt, { data = this.#lock.data(), downgradeOf }: JoinOptions): Promise<Step> {
     const { node, deadline } = attempt;
     deadline.progress = 'asking';
     try {
@@ -193,14 +188,14 @@ export class Steps {
   #isContradicted({ predecessors }: Attempt, standing: Standing): boolean {
     if (!predecessors) return false;
     const names = standing.is === 'waiting' ? [standing.before, standing.watch] : [];
-    return predecessors.isContradictedBy(names.flatMap((name) => (name ? join(this.#path, name) : [])));
+    return predecessors.isContradictedBy(names.flatMap((name) => (name ? join(this.#lock.path, name) : [])));
   }
 
   #waiting(
     { node }: Attempt,
     { position, rank, watch, isNext, isAdjacent, before, lockData, children }: Queued,
   ): Waiting {
-    const path = join(this.#path, watch);
+    const path = join(this.#lock.path, watch);
     // Reuses the string that the predecessor's node holds, because ten thousand waiters would otherwise hold ten
     // thousand copies.
     const local = nodesOf(node.session).get(path);
@@ -211,14 +206,15 @@ export class Steps {
       isNext,
       position,
     } as const;
-    if (before !== undefined && !local && waiting.isAdjacent) return { ...waiting, before: join(this.#path, before) };
+    if (before !== undefined && !local && waiting.isAdjacent)
+      return { ...waiting, before: join(this.#lock.path, before) };
     if (local) reached('behind a znode of this process');
     const isPlain = rank === undefined && lockData === undefined && children === undefined;
     return isPlain ? waiting : { ...waiting, rank, lockData, children };
   }
 
   #tellQueued({ node, deadline }: Attempt, position: number | undefined, view: QueueView | undefined): void {
-    const { listener } = this.#options;
+    const { listener } = this.#lock;
     if (listener === undefined) return;
     const { name, path } = node;
     listener.queued(position ?? (listener.wantsPosition ? view?.positionOf?.(name) : undefined), path, deadline);
@@ -226,7 +222,7 @@ export class Steps {
 
   #explained(error: unknown): unknown {
     return error instanceof ZooKeeperError
-      ? requestFailed(this.#host.options, `The lock ${this.#path} cannot be acquired`, error)
+      ? requestFailed(this.#lock.host.options, `The lock ${this.#lock.path} cannot be acquired`, error)
       : error;
   }
 }

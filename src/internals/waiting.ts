@@ -19,16 +19,10 @@ export interface Attempt {
 }
 
 /** A znode that must wait, and the znodes that it waits for. */
-export interface Waiting extends ZnodesBefore {
+export interface Waiting extends ZnodesBefore, Pick<Queued, 'isNext' | 'rank' | 'lockData' | 'children'> {
   readonly is: 'waiting';
   /** True if the znode stands right behind its predecessor, and no znode can be inserted between them. */
   readonly isAdjacent: boolean;
-  /** True if the znode may be granted as soon as its predecessor is gone. */
-  readonly isNext: boolean;
-  /** See {@link Queued}. */
-  readonly rank?: number | undefined;
-  readonly lockData?: bigint | undefined;
-  readonly children?: readonly string[] | undefined;
 }
 
 /** The outcome of one attempt. */
@@ -83,7 +77,7 @@ export function untilChange(attempt: Attempt, waiting: Waiting): Promise<WakeRea
       node,
       stop,
       isNext ? node.session.keepProven(node) : undefined,
-      isNext ? seekPhantoms(node.session, node.tools, [predecessor], () => waiter.wake('recheck')) : seekFar,
+      isNext ? seekPhantoms(node.session, node.host, [predecessor], () => waiter.wake('recheck')) : seekFar,
       watchLockData(node, lockData, waiter),
     );
   });
@@ -119,13 +113,13 @@ function watchOwnAfterReconnect(attempt: Attempt): () => void {
 
 /** For a waiter that is not next, because all znodes before it may be phantoms. */
 function seekFarPhantoms(
-  { session, tools }: LockNode,
+  { session, host }: LockNode,
   { predecessor, before, position, rank = position }: Waiting,
   waiter: WaiterToWake,
 ): (() => void) | undefined {
   if (rank === undefined || (position !== undefined && position < 2)) return undefined;
   const paths = before === undefined ? [predecessor] : [before, predecessor];
-  return seekPhantomsFar(session, tools, paths, rank, () => waiter.wake('recheck'));
+  return seekPhantomsFar(session, host, paths, rank, () => waiter.wake('recheck'));
 }
 
 /** Wakes the waiter when a transaction after `mzxid` has written the lock's data, or may have written it. */

@@ -1,6 +1,5 @@
 import { RecentKeys } from '../client/report/recent-keys.js';
 import { SequenceOverflowError } from './lock-errors.js';
-import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { checkServers } from '../zookeeper/wire/transaction.js';
 import { isRetryable, isZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
@@ -15,10 +14,7 @@ import { reached } from '../support/reached.js';
 
 /** The queue of one lock on the servers: creates znodes below the lock's znode, and reads the queue. */
 export class ZnodeQueue {
-  readonly #host: LockHost;
-  readonly #path: string;
-  readonly #options: LockInternalsOptions;
-  readonly #place: NodePlace;
+  readonly #lock: InternalLock;
   readonly #gates: CreateGates;
   /**
    * True if the last znode was created right behind another znode of this client. Then the next znode probably needs no
@@ -27,16 +23,13 @@ export class ZnodeQueue {
    */
   #canSkipList = false;
 
-  constructor(host: LockHost, path: string, options: LockInternalsOptions) {
-    this.#host = host;
-    this.#path = path;
-    this.#options = options;
-    this.#place = { path, kind: options.kind, hasMarkedUuid: options.hasMarkedUuid ?? false, tools: host };
-    this.#gates = host.companions.of(CreateGates);
+  constructor(lock: InternalLock) {
+    this.#lock = lock;
+    this.#gates = lock.host.companions.of(CreateGates);
   }
 
   newNode(session: Session): LockNode {
-    return new LockNode(session, this.#place);
+    return new LockNode(session, this.#lock);
   }
 
   /**
@@ -52,7 +45,7 @@ export class ZnodeQueue {
     let ownSteps = 0;
     // The requests below are sent as soon as the session has attached, because the znode may be first at once.
     if (session.isStale) void session.attach();
-    let gate = this.#gates.closedAt(this.#path);
+    let gate = this.#gates.closedAt(this.#lock.path);
     if (gate) await gate.wait(deadline);
     let own: CreateGate | undefined;
     try {
@@ -88,16 +81,16 @@ export class ZnodeQueue {
           const [why] = parents ? await parents.errors : [];
           if (why instanceof Error) throw why;
           if (ownSteps > 0) reached('create: the parent is gone again');
-          if (ownSteps > 0) await (retries ??= new Retries(this.#host)).pause(deadline, error, ownSteps - 1);
+          if (ownSteps > 0) await (retries ??= new Retries(this.#lock.host)).pause(deadline, error, ownSteps - 1);
           deadline.check();
-          const inTheWay = this.#gates.closedAt(this.#path);
+          const inTheWay = this.#gates.closedAt(this.#lock.path);
           if (inTheWay) {
             await inTheWay.wait(deadline, 'refused');
             gate = inTheWay;
           } else {
             // Closed in the same step in which it was found open. The answers to the other creates arrive right behind
             // the answer to this one.
-            own = this.#gates.close(this.#path);
+            own = this.#gates.close(this.#lock.path);
             gate = own;
             ownSteps += 1;
             parents = await this.#sendParents(session);
@@ -112,14 +105,14 @@ export class ZnodeQueue {
 
   /** Deferred by one event-loop turn, so that answers from the same socket read are processed first. */
   #settleBehind(sent: Promise<unknown>, gate: CreateGate): void {
-    const settle = (): void => this.#host.clock.afterPoll(() => gate.settle());
+    const settle = (): void => this.#lock.host.clock.afterPoll(() => gate.settle());
     sent.then(settle, settle);
   }
 
   /** Resolves with true if the znode exists, after the answer to its create was lost. */
   async findAgain(node: LockNode, deadline: Deadline): Promise<boolean> {
     const { session } = node;
-    const retries = new Retries(this.#host);
+    const retries = new Retries(this.#lock.host);
     for (;;) {
       if (!deadline.mayWait && !session.isConnected) return false;
       if (!(await session.whenConnected(deadline))) return false;
@@ -140,7 +133,7 @@ export class ZnodeQueue {
    */
   async readAgain(session: Session, deadline: Deadline, behind: Behind): Promise<QueueView | undefined> {
     if (!(await session.whenConnected(deadline))) return undefined;
-    if (behind === 'sync') session.catchUp(this.#path);
+    if (behind === 'sync') session.catchUp(this.#lock.path);
     const written = behind === 'write' ? session.request(checkServers()) : undefined;
     written?.catch(() => {}); // It is awaited below, and fails there.
     const view = await this.read(session);
@@ -151,28 +144,28 @@ export class ZnodeQueue {
 
   /** Reads the queue. Resolves with undefined if the answer was lost. */
   async read(session: Session): Promise<QueueView | undefined> {
-    return this.#options.kind.read(session).catch(unlessRetryable);
+    return this.#lock.kind.read(session).catch(unlessRetryable);
   }
 
   /** True if a new znode stands behind all others, so that a znode that is created later is never before this one. */
   isAppendOnly({ sequence }: LockNode): boolean {
-    return this.#options.kind.appendOnly && sequence !== undefined && !isSequenceNearOverflow(sequence);
+    return this.#lock.kind.appendOnly && sequence !== undefined && !isSequenceNearOverflow(sequence);
   }
 
   /** After 2^31 znodes the sequence numbers become negative, and each new znode would stand before the holder. */
   #refuseOverflow({ name, sequence }: LockNode): void {
     if (sequence === undefined || !isSequenceNearOverflow(sequence)) return;
-    if (sequence < 0) throw new SequenceOverflowError(this.#path, name);
-    if (!this.#host.companions.of(Overflows).isNew(this.#path)) return;
-    this.#host.report.warn(
-      `The lock ${this.#path} is close to its last sequence number (${name}): delete ${this.#path} while no process uses the lock`,
+    if (sequence < 0) throw new SequenceOverflowError(this.#lock.path, name);
+    if (!this.#lock.host.companions.of(Overflows).isNew(this.#lock.path)) return;
+    this.#lock.host.report.warn(
+      `The lock ${this.#lock.path} is close to its last sequence number (${name}): delete ${this.#lock.path} while no process uses the lock`,
       undefined,
     );
   }
 
   /** Returns the znode of this process right before `node`, if its place proves the place of `node`. */
   #usable(before: LockNode | undefined, node: LockNode): LockNode | undefined {
-    const { kind, listener } = this.#options;
+    const { kind, listener } = this.#lock;
     // Only a view of the queue contains the position.
     if (
       before === undefined ||
@@ -187,8 +180,8 @@ export class ZnodeQueue {
 
   async #sendParents(session: Session): Promise<{ errors: Promise<unknown[]> }> {
     try {
-      return await this.#host.parents.send(session, this.#path, (path) =>
-        this.#host.options.aclForParents(path, this.#path),
+      return await this.#lock.host.parents.send(session, this.#lock.path, (path) =>
+        this.#lock.host.options.aclForParents(path, this.#lock.path),
       );
     } catch (error) {
       // A server that does not support containers has closed the connection. The create that follows fails, and is
@@ -202,16 +195,11 @@ export class ZnodeQueue {
 /** The locks whose last sequence numbers this client has logged: once for each path, however many objects it has. */
 class Overflows extends RecentKeys {}
 
-export interface LockInternalsOptions {
+/** One lock, as its znodes stand in its queue. */
+export interface InternalLock extends NodePlace {
   readonly kind: QueueKind;
   /** Returns the data for the next znode. */
   readonly data: () => Uint8Array;
-  /**
-   * True if the znodes' names carry a marked uuid, which distinguishes them from the znodes of other clients: those of
-   * a sticky lock, which may stay, and those of a semaphore's leases.
-   * @default false
-   */
-  readonly hasMarkedUuid?: boolean;
   /** Told once for each znode that has to wait. */
   readonly listener?: QueuedListener | undefined;
 }

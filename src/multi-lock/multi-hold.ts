@@ -282,7 +282,15 @@ const lost: ReleaseOutcome = 'lost';
 /** Releases in reverse order, all in this step. Rejects with the first error after all have settled. */
 export async function releaseAll(holds: readonly PartHold[]): Promise<ReleaseOutcome> {
   const releases = [...holds].reverse().map(async (hold) => hold.release());
-  const settled = await Promise.allSettled(releases);
-  for (const one of settled) if (one.status === 'rejected') throw one.reason;
-  return settled.every((one) => one.status === 'fulfilled' && one.value === 'released') ? 'released' : 'lost';
+  // Not by `Promise.allSettled`: if Bluebird has replaced `Promise`, its results have no `status`.
+  const settled = await Promise.all(
+    releases.map((release) =>
+      release.then(
+        (outcome) => ({ outcome }),
+        (error: unknown) => ({ error }),
+      ),
+    ),
+  );
+  for (const one of settled) if ('error' in one) throw one.error;
+  return settled.every((one) => 'outcome' in one && one.outcome === 'released') ? 'released' : 'lost';
 }

@@ -48,10 +48,7 @@ export interface AcquireOptions {
 }
 
 /** How long to wait. */
-export interface WaitOptions {
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+export type WaitOptions = Pick<AcquireOptions, 'timeoutMs' | 'signal'>;
 
 /** The options of an acquire of a mutex: {@link AcquireOptions}, and those of its way. */
 // oxlint-disable-next-line typescript/no-empty-object-type -- the ways add their options

@@ -2,7 +2,7 @@ import { LockInternals } from '../internals/lock-internals.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
 import { readHolder, readParticipants } from '../internals/participants.js';
 import type { QueueKind } from '../internals/queue-view.js';
-import type { LockInternalsOptions } from '../internals/znode-queue.js';
+import type { InternalLock } from '../internals/znode-queue.js';
 import { wayOptions, type MutexQueue, type MutexWay, type QueuedLock } from './mutex-way.js';
 
 /** Curator's way: each acquire has a znode of its own, which its release deletes. */
@@ -27,10 +27,10 @@ export const curatorWay: MutexWay = {
 
 /** The queue in the order of a driver, without the way to acquire. */
 export function orderedQueue(lock: QueuedLock, { hasMarkedUuid = false } = {}): OrderedParts {
-  const { host, path, driver, foreignNodes } = lock;
+  const { path, driver, foreignNodes } = lock;
   const kind = new OrderedQueue(driver, { path, foreignNodes });
   return {
-    internals: new LockInternals(host, path, internalsOptions(lock, kind, hasMarkedUuid)),
+    internals: new LockInternals(internalLock(lock, kind, hasMarkedUuid)),
     lockName: driver.lockName,
     lockNames: driver.lockNames ?? [driver.lockName],
     writes: [],
@@ -42,8 +42,9 @@ interface OrderedParts extends Omit<MutexQueue, 'acquire'> {
   readonly internals: LockInternals;
 }
 
-export function internalsOptions(lock: QueuedLock, kind: QueueKind, hasMarkedUuid = false): LockInternalsOptions {
-  return { kind, data: lock.data, hasMarkedUuid, listener: lock.listener };
+export function internalLock(lock: QueuedLock, kind: QueueKind, hasMarkedUuid = false): InternalLock {
+  const { host, path, data, listener } = lock;
+  return { host, path, kind, data, hasMarkedUuid, listener };
 }
 
 export function queueReaders({ host, path }: QueuedLock, kind: QueueKind): Pick<MutexQueue, 'participants' | 'holder'> {

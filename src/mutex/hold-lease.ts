@@ -11,8 +11,9 @@ export class HoldLease {
   readonly #holders = new Set<Leaseholder>();
   /** The holders that keep the lease running. */
   readonly #keepers = new Set<Leaseholder>();
-  #leaseMs: number;
-  #endsAt: number;
+  leaseMs: number;
+  /** The time at which the lease ends or ended, in monotonic milliseconds. */
+  endsAt: number;
   #renewAt: number;
   #isOver = false;
   #cancelLook: CancelTimer = () => {};
@@ -20,25 +21,16 @@ export class HoldLease {
   /** The lease begins at once. */
   constructor(clock: Clock, { leaseMs, renewEveryMs }: LeaseTerms) {
     this.#clock = clock;
-    this.#leaseMs = leaseMs;
+    this.leaseMs = leaseMs;
     this.#renewEveryMs = renewEveryMs;
-    this.#endsAt = clock.now() + leaseMs;
+    this.endsAt = clock.now() + leaseMs;
     this.#renewAt = clock.now() + (renewEveryMs ?? Infinity);
     this.#lookInTime();
   }
 
-  get leaseMs(): number {
-    return this.#leaseMs;
-  }
-
-  /** The time at which the lease ends or ended, in monotonic milliseconds. */
-  get endsAt(): number {
-    return this.#endsAt;
-  }
-
   /** Compares the clock when asked, so a timer that never ran cannot make the lease last longer. */
   get isOver(): boolean {
-    if (!this.#isOver && this.#clock.now() >= this.#endsAt) this.#end();
+    if (!this.#isOver && this.#clock.now() >= this.endsAt) this.#end();
     return this.#isOver;
   }
 
@@ -63,8 +55,8 @@ export class HoldLease {
    */
   renew(leaseMs: number): void {
     checkRenewal(leaseMs, this.#renewEveryMs);
-    this.#leaseMs = leaseMs;
-    this.#endsAt = this.#clock.now() + leaseMs;
+    this.leaseMs = leaseMs;
+    this.endsAt = this.#clock.now() + leaseMs;
     this.#lookInTime();
   }
 
@@ -72,7 +64,7 @@ export class HoldLease {
     const now = this.#clock.now();
     this.#cancelLook();
     this.#cancelLook = this.#clock.after(
-      Math.min(this.#endsAt - now, Math.max(0, this.#renewAt - now), longestLookMs),
+      Math.min(this.endsAt - now, Math.max(0, this.#renewAt - now), longestLookMs),
       () => this.#look(),
     );
   }
@@ -84,7 +76,7 @@ export class HoldLease {
       return;
     }
     this.#renewAt = this.#clock.now() + (this.#renewEveryMs ?? Infinity);
-    this.renew(this.#leaseMs);
+    this.renew(this.leaseMs);
     const [holder] = this.#holders;
     holder?.leaseRenewed();
   }

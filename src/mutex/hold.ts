@@ -44,7 +44,7 @@ export class Hold implements AsyncDisposable {
   /** @internal */
   readonly keeper: HoldKeeper;
   /** @internal */
-  readonly shared: SharedGrant;
+  readonly grant: Grant;
   /** @internal The context that owns the hold; undefined for a hold that was acquired outside of every context. */
   readonly context: HoldContext | undefined;
   /** @internal True for a hold of `withLock`, which releases it when the job settles. */
@@ -53,22 +53,22 @@ export class Hold implements AsyncDisposable {
   #state: HoldState = { at: 'open' };
   #aborter: AbortController | undefined;
   #onExpired: ((error: LockLostError) => void) | undefined;
-  /** The first lease to end ends the hold. Its own lease is the last in the list. */
-  #leases: readonly HoldLease[] = noLeases;
+  /** @internal The first lease to end ends the hold. Its own lease is the last in the list. */
+  leases: readonly HoldLease[] = noLeases;
   #stops: (() => void)[] = [];
 
   /** For the locks of this library only. */
   constructor(...library: never);
   /** @internal */
-  constructor(shared: SharedGrant, keeper: HoldKeeper, origin: HoldOrigin);
-  constructor(shared: SharedGrant, keeper: HoldKeeper, { context, isOfJob, releaseTimeoutMs }: HoldOrigin) {
-    this.isReentrant = shared.handles > 0;
-    if (!this.isReentrant) shared.grant.usedBy(context ?? (isOfJob ? runningJob : undefined));
-    shared.handles += 1;
-    this.path = shared.grant.path;
-    this.fencingToken = shared.grant.fencingToken;
-    this.grantNumber = shared.grant.number;
-    this.shared = shared;
+  constructor(grant: Grant, keeper: HoldKeeper, origin: HoldOrigin);
+  constructor(grant: Grant, keeper: HoldKeeper, { context, isOfJob, releaseTimeoutMs }: HoldOrigin) {
+    this.isReentrant = grant.handles > 0;
+    if (!this.isReentrant) grant.usedBy(context ?? (isOfJob ? runningJob : undefined));
+    grant.handles += 1;
+    this.path = grant.path;
+    this.fencingToken = grant.fencingToken;
+    this.grantNumber = grant.number;
+    this.grant = grant;
     this.keeper = keeper;
     this.context = context;
     this.isOfJob = isOfJob;
@@ -84,7 +84,7 @@ export class Hold implements AsyncDisposable {
   begin(deadline: Deadline, { leaseMs, renewEveryMs }: AcquireOptions, around = noLeases): Hold {
     // Before its lease, so that a hold that has expired was held for at least that long.
     const since = this.#clock.now();
-    this.#stops.push(this.shared.grant.onLost((error) => this.#lost(error)));
+    this.#stops.push(this.grant.onLost((error) => this.#lost(error)));
     for (const lease of around) this.comeUnder(lease);
     if (leaseMs !== undefined) this.comeUnder(new HoldLease(this.#clock, { leaseMs, renewEveryMs }));
     this.keeper.report.acquired(this, deadline, since);
@@ -94,7 +94,7 @@ export class Hold implements AsyncDisposable {
 
   /** @internal From now on the hold ends with this lease, too. */
   comeUnder(lease: HoldLease): void {
-    this.#leases = [...this.#leases, lease];
+    this.leases = [...this.leases, lease];
     this.#stops.push(lease.join(this));
   }
 
@@ -120,18 +120,13 @@ export class Hold implements AsyncDisposable {
     if (this.#state.at === 'expired') listener(this.#state.loss);
   }
 
-  /** @internal */
-  get leases(): readonly HoldLease[] {
-    return this.#leases;
-  }
-
   /**
    * True while the lock is certainly still held, judged now by the session's clock, and by the clock of its lease if it
    * has one. Once false, it stays false. It is false after a release, too.
    */
   get isValid(): boolean {
     this.#judge();
-    return this.#state.at === 'open' && this.shared.grant.isValid;
+    return this.#state.at === 'open' && this.grant.isValid;
   }
 
   /**
@@ -153,16 +148,16 @@ export class Hold implements AsyncDisposable {
    */
   get remainingMs(): number {
     if (!this.isValid) return 0;
-    return Math.max(0, Math.min(this.shared.grant.deadline, this.#leaseEnd) - this.#clock.now());
+    return Math.max(0, Math.min(this.grant.deadline, this.#leaseEnd) - this.#clock.now());
   }
 
   /** @internal True if the hold has a lease that ends before the session's deadline, as both are known now. */
   get leaseEndsFirst(): boolean {
-    return this.#leaseEnd < this.shared.grant.deadline;
+    return this.#leaseEnd < this.grant.deadline;
   }
 
   get #leaseEnd(): number {
-    return Math.min(...this.#leases.map(({ endsAt }) => endsAt));
+    return Math.min(...this.leases.map(({ endsAt }) => endsAt));
   }
 
   /**
@@ -170,7 +165,7 @@ export class Hold implements AsyncDisposable {
    * it.
    */
   get owner(): LockOwner {
-    return thisOwner(sessionName(this.shared.grant.node.session.id));
+    return thisOwner(sessionName(this.grant.node.session.id));
   }
 
   /**
@@ -222,7 +217,7 @@ export class Hold implements AsyncDisposable {
   renew(leaseMs: number): void {
     checkLeaseMs('leaseMs', leaseMs);
     if (!this.isValid) throw this.#tooLate(leaseMs);
-    const lease = this.#leases.at(-1);
+    const lease = this.leases.at(-1);
     if (lease) lease.renew(leaseMs);
     else this.comeUnder(new HoldLease(this.#clock, { leaseMs }));
     this.leaseRenewed();
@@ -243,7 +238,7 @@ export class Hold implements AsyncDisposable {
   /** @internal */
   get guard(): TransactionGuard {
     const { host, path, writes } = this.keeper.lock;
-    const { node } = this.shared.grant;
+    const { node } = this.grant;
     return {
       host,
       session: node.session,
@@ -304,8 +299,8 @@ export class Hold implements AsyncDisposable {
       lease.endsAt,
     );
     // The signal of the owner's last hold has aborted by now, so others may be granted the lock.
-    this.shared.handles -= 1;
-    if (this.shared.handles === 0) this.shared.grant.expire();
+    this.grant.handles -= 1;
+    if (this.grant.handles === 0) this.grant.expire();
   }
 
   /** @internal */
@@ -318,19 +313,17 @@ export class Hold implements AsyncDisposable {
    */
   #judge(): void {
     if (this.#state.at !== 'open') return;
-    const lease = this.#leases.find(({ isOver }) => isOver);
+    const lease = this.leases.find(({ isOver }) => isOver);
     if (lease) this.leaseEnded(lease);
-    const { loss } = this.shared.grant;
+    const { loss } = this.grant;
     if (loss) this.#lost(loss);
   }
 
   #releaseGrant(): Promise<ReleaseOutcome> {
     if (this.#state.at === 'expired') return lost;
-    this.shared.handles -= 1;
-    const { grant } = this.shared;
-    return this.shared.handles === 0
-      ? grant.release()
-      : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
+    const { grant } = this;
+    grant.handles -= 1;
+    return grant.handles === 0 ? grant.release() : Promise.resolve<ReleaseOutcome>(grant.isValid ? 'released' : 'lost');
   }
 
   /** The outcome of a release for which the caller does not wait any longer. A lost hold has nothing to wait for. */
@@ -376,13 +369,6 @@ export class Hold implements AsyncDisposable {
   get #clock(): Clock {
     return this.keeper.lock.host.clock;
   }
-}
-
-/** The grant that several holds of one owner share. The znode is deleted with the last of them. */
-export interface SharedGrant {
-  readonly grant: Grant;
-  /** How many of the holds were not released and have a lease that has not ended. */
-  handles: number;
 }
 
 /** The object that acquired a hold, and keeps it until its release. */

@@ -31,8 +31,6 @@ import { withHold } from './with-hold.js';
  * await mutex.withLock(async (hold) => ship(order, hold.fencingToken), { timeoutMs: 10_000 });
  */
 export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
-  readonly #host: LockHost;
-  readonly #path: string;
   readonly #acquirer: MutexAcquirer;
 
   /**
@@ -52,9 +50,7 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
     super(events);
     const host = hostOf(client);
     const checked = checkedMutexOptions(options, { isOwnDriver: pair !== undefined });
-    this.#host = host;
-    this.#path = lockPath(path);
-    this.#acquirer = new MutexAcquirer(host, this.#path, {
+    this.#acquirer = new MutexAcquirer(host, lockPath(path), {
       role: pair?.role ?? 'mutex',
       options: checked,
       data: pair?.data ?? DefaultData.of(host),
@@ -64,12 +60,12 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
 
   /** The lock's znode, as the application passed it. */
   get path(): string {
-    return this.#path;
+    return this.#acquirer.lock.path;
   }
 
   /** @internal */
   get host(): LockHost {
-    return this.#host;
+    return this.#acquirer.lock.host;
   }
 
   /**
@@ -141,7 +137,7 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
     expectFunction('job', job);
     const context = new LockContext('lock', innermostContext());
     const hold = await this.#acquirer.acquire(context, 'withLock', options);
-    return withHold(hold, this.#path, () => context.run(() => job(hold)));
+    return withHold(hold, this.path, () => context.run(() => job(hold)));
   }
 
   /**
@@ -154,7 +150,7 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
   async release(): Promise<ReleaseOutcome> {
     const [hold] = this.#acquirer.shared.releasable(this.#acquirer);
     if (hold === undefined)
-      throw new NotOwnedError(this.#path, `You do not own the lock: ${this.#path}: ${releaseAdvice}`);
+      throw new NotOwnedError(this.path, `You do not own the lock: ${this.path}: ${releaseAdvice}`);
     return hold.release();
   }
 
@@ -254,7 +250,7 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
     const { kind } = this.#acquirer.lock;
     const { isAcquiredInThisProcess, isOwnedByCurrentContext } = this;
     return {
-      path: this.#path,
+      path: this.path,
       kind,
       isAcquiredInThisProcess,
       isOwnedByCurrentContext,
@@ -272,7 +268,7 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
     options: AskOptions | undefined,
     answer: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
-    return ask(this.#host, { call, what, path: this.#path }, options, answer);
+    return ask(this.host, { call, what, path: this.path }, options, answer);
   }
 }
 

@@ -8,7 +8,7 @@ import type { Deadline } from '../support/deadline.js';
 import type { Events } from '../support/events.js';
 import { inNoContext } from '../support/no-context.js';
 import { dataOfOptions, type MutexAcquireOptions } from './acquire-options.js';
-import { Hold, type HeldLock, type HoldKeeper, type SharedGrant } from './hold.js';
+import { Hold, type HeldLock, type HoldKeeper } from './hold.js';
 import type { LockObjectEvents } from './report/hold-events.js';
 import { innermostContext, type LockContext } from './lock-context.js';
 import { LockReporter, type RevocationListener } from './report/lock-reporter.js';
@@ -26,22 +26,18 @@ export class MutexAcquirer implements HoldKeeper {
   readonly report: LockReporter;
   readonly queue: MutexQueue;
   readonly #way: MutexWay;
-  readonly #host: LockHost;
-  readonly #role: MutexRole;
   #shared: SharedLock;
 
   constructor(host: LockHost, path: string, { role, options, data, events }: AcquirerOptions) {
-    this.#host = host;
-    this.#role = role;
     this.report = new LockReporter({ host, path, kind: role }, events);
     this.#shared = new SharedLock(host, path, role, options.rules);
     const shared = (): SharedLock => this.#shared;
-    const { driver, foreignNodes, way } = options;
+    const { foreignNodes, way } = options.rules;
     this.#way = way;
     this.queue = way.queueOf({
       host,
       path,
-      driver,
+      driver: options.driver,
       foreignNodes,
       data: () => (this.report.isRevocable ? noData : data),
       listener: this.report,
@@ -79,7 +75,7 @@ export class MutexAcquirer implements HoldKeeper {
   ): Promise<Hold | undefined> {
     // The same variable, because each variable is kept for as long as the call waits.
     options = options === undefined ? noOptions : checkMutexOptions(what, options, this.#way);
-    this.#host.requireOpen(`the lock ${this.lock.path} cannot be acquired`);
+    this.lock.host.requireOpen(`the lock ${this.lock.path} cannot be acquired`);
     const deadline = this.#begin(context, what, options);
     try {
       // The signal may have aborted already, or may not accept a listener.
@@ -111,7 +107,7 @@ export class MutexAcquirer implements HoldKeeper {
   /** Asks `listener` from now on to release this object's holds; at once, if a request came before. */
   makeRevocable(listener: RevocationListener): void {
     this.report.makeRevocable(listener);
-    for (const grant of new Set(this.#holds.map((hold) => hold.shared.grant))) this.#askIfRevoked(grant);
+    for (const grant of new Set(this.#holds.map((hold) => hold.grant))) this.#askIfRevoked(grant);
   }
 
   lost(hold: Hold): void {
@@ -124,7 +120,7 @@ export class MutexAcquirer implements HoldKeeper {
 
   #begin(context: LockContext | undefined, what: LockMode, options: MutexAcquireOptions): Deadline {
     this.#shared = this.#shared.toAcquire();
-    const deadline = acquireDeadline(this.#host, this.lock.path, options);
+    const deadline = acquireDeadline(this.lock.host, this.lock.path, options);
     const isEndless = options.timeoutMs === undefined && options.signal === undefined;
     this.#shared.begin(context, deadline, isEndless);
     this.report.begun(deadline, what);
@@ -143,7 +139,7 @@ export class MutexAcquirer implements HoldKeeper {
     if (!(error instanceof LockTimeoutError)) return error;
     const [around] = this.#heldAround();
     if (around === undefined) return error;
-    const { grant } = around.hold.shared;
+    const { grant } = around.hold;
     return error.with({
       reason: 'held-by-this-flow',
       inFlow: around.wanted,
@@ -156,13 +152,13 @@ export class MutexAcquirer implements HoldKeeper {
   }
 
   #ask(context: LockContext | undefined, deadline: Deadline, options: MutexAcquireOptions): Promise<Grant | undefined> {
-    const heldForWriting = this.#role === 'read' ? () => this.#heldForWriting(context) : undefined;
+    const heldForWriting = this.lock.kind === 'read' ? () => this.#heldForWriting(context) : undefined;
     return this.queue.acquire(deadline, { options, data: dataOfOptions(options), heldForWriting });
   }
 
   #granted(grant: Grant | undefined, call: Call): Hold | undefined {
     if (grant === undefined) return undefined;
-    const hold = this.#newHold({ grant, handles: 0 }, call).begin(call.deadline, call.options);
+    const hold = this.#newHold(grant, call).begin(call.deadline, call.options);
     grant.onRevoke(() => this.#shared.askToRelease(grant));
     this.#askIfRevoked(grant);
     return hold;
@@ -170,17 +166,17 @@ export class MutexAcquirer implements HoldKeeper {
 
   #reenter(held: Hold, call: Call): Hold {
     if (held.loss) throw held.loss;
-    const { grant } = held.shared;
+    const { grant } = held;
     // An object that already had a hold of this grant was asked when the request came.
-    const isToldLater = grant.node.mark === 'revoke' && !this.#holds.some((hold) => hold.shared === held.shared);
-    const hold = this.#newHold(held.shared, call).begin(call.deadline, call.options, held.leases);
+    const isToldLater = grant.node.mark === 'revoke' && !this.#holds.some((hold) => hold.grant === grant);
+    const hold = this.#newHold(grant, call).begin(call.deadline, call.options, held.leases);
     if (isToldLater) this.#askIfRevoked(grant);
     return hold;
   }
 
-  #newHold(shared: SharedGrant, { context, what, options: { releaseTimeoutMs } }: Call): Hold {
+  #newHold(grant: Grant, { context, what, options: { releaseTimeoutMs } }: Call): Hold {
     const isOfJob = what === 'withLock' || what === 'lead';
-    const hold = new Hold(shared, this, { context, isOfJob, releaseTimeoutMs });
+    const hold = new Hold(grant, this, { context, isOfJob, releaseTimeoutMs });
     this.#shared.add(hold);
     return hold;
   }
@@ -189,7 +185,7 @@ export class MutexAcquirer implements HoldKeeper {
   #askIfRevoked(grant: Grant): void {
     if (grant.node.mark !== 'revoke') return;
     const ask = (): void => {
-      const hold = this.#holds.find((one) => one.shared.grant === grant && one.isValid);
+      const hold = this.#holds.find((one) => one.grant === grant && one.isValid);
       if (hold) this.report.askedToRelease(hold);
     };
     inNoContext(() => process.nextTick(ask));
@@ -202,10 +198,10 @@ export class MutexAcquirer implements HoldKeeper {
 
   /** For a read lock: the write lock that the owner holds, because its owner is granted the read lock at once. */
   #heldForWriting(context: LockContext | undefined): Grant | undefined {
-    if (this.#role !== 'read') return undefined;
+    if (this.lock.kind !== 'read') return undefined;
     const held = this.#shared.heldByPair(context);
     if (held?.loss) throw held.loss;
-    return held?.shared.grant;
+    return held?.grant;
   }
 
   #refuseDeadlock(): void {
@@ -217,15 +213,18 @@ export class MutexAcquirer implements HoldKeeper {
     for (const context of innermostContext()?.waitingForIt() ?? []) {
       for (const hold of context.allHolds()) {
         const { host, path, lockName } = hold.keeper.lock;
-        if (host !== this.#host || path !== this.lock.path || !hold.isValid || !this.#waitsFor(lockName)) continue;
-        yield { hold, wanted: this.#role === 'write' && lockName !== this.queue.lockName ? 'an upgrade' : 'the same' };
+        if (host !== this.lock.host || path !== this.lock.path || !hold.isValid || !this.#waitsFor(lockName)) continue;
+        yield {
+          hold,
+          wanted: this.lock.kind === 'write' && lockName !== this.queue.lockName ? 'an upgrade' : 'the same',
+        };
       }
     }
   }
 
   /** False for another reader, and for a lock of another kind, because that one is refused instead. */
   #waitsFor(lockName: string): boolean {
-    if (this.#role === 'read' && lockName === this.queue.lockName) return false;
+    if (this.lock.kind === 'read' && lockName === this.queue.lockName) return false;
     return this.queue.lockNames.includes(lockName);
   }
 }

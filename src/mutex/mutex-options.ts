@@ -23,9 +23,8 @@ export interface InterProcessMutexOptions {
 
 /** The options with their defaults. */
 export interface CheckedMutexOptions {
+  /** The driver that the lock calls. */
   readonly driver: LockDriver;
-  readonly foreignNodes: 'reject' | 'wait';
-  readonly way: MutexWay;
   /** The options on which other objects of the client and path must agree. */
   readonly rules: LockRules;
 }
@@ -42,7 +41,7 @@ export function checkedMutexOptions(
   const checked = driver === undefined || isOwnDriver ? (driver ?? standardDriver) : checkDriver(driver);
   // The library's own drivers are not options: the kind of the lock implies them.
   const ofRules = isOwnDriver ? standardDriver : (driver ?? standardDriver);
-  return { driver: checked, foreignNodes, way, rules: { driver: ofRules, foreignNodes, way } };
+  return { driver: checked, rules: { driver: ofRules, foreignNodes, way } };
 }
 
 /** Checks the options for an acquire of a mutex with this way. */

@@ -4,7 +4,7 @@ import type { Grant } from '../internals/grant.js';
 import type { QueueOptions, LockInternals } from '../internals/lock-internals.js';
 import type { Participant } from '../internals/participants.js';
 import type { ParticipantName } from '../internals/queue-view.js';
-import type { LockInternalsOptions } from '../internals/znode-queue.js';
+import type { InternalLock } from '../internals/znode-queue.js';
 import type { Deadline } from '../support/deadline.js';
 import type { MutexAcquireOptions } from './acquire-options.js';
 
@@ -41,9 +41,7 @@ export interface Wish extends QueueOptions {
 }
 
 /** The parts that a way needs from the mutex object. */
-export interface QueuedLock extends Pick<LockInternalsOptions, 'data' | 'listener'> {
-  readonly host: LockHost;
-  readonly path: string;
+export interface QueuedLock extends Pick<InternalLock, 'host' | 'path' | 'data' | 'listener'> {
   readonly driver: LockDriver;
   readonly foreignNodes: 'reject' | 'wait';
   /** The state that the object shares with other objects. */

@@ -124,7 +124,7 @@ export class SharedLock {
   askToRelease(grant: Grant): void {
     const asked = new Set<HoldKeeper>();
     for (const hold of [...this.#holds]) {
-      if (hold.shared.grant !== grant || asked.has(hold.keeper) || !hold.isValid) continue;
+      if (hold.grant !== grant || asked.has(hold.keeper) || !hold.isValid) continue;
       asked.add(hold.keeper);
       hold.keeper.report.askedToRelease(hold);
     }

@@ -1,4 +1,5 @@
 import type { LockClient } from '../client/lock-client.js';
+import type { LockDriver } from '../driver/lock-driver.js';
 import { showByJson } from '../support/shown.js';
 import { expectOptions } from '../support/validate.js';
 import { readDriver, writeDriver } from './read-write-driver.js';
@@ -52,18 +53,10 @@ export class InterProcessReadWriteLock {
   constructor(client: LockClient, path: string, options: InterProcessReadWriteLockOptions = {}) {
     const { data, foreignNodes } = expectOptions('InterProcessReadWriteLock', options, ['data', 'foreignNodes']);
     const copy = data === undefined ? undefined : copyOfData(data);
-    this.readLock = new InterProcessMutex(
-      client,
-      path,
-      { driver: readDriver, foreignNodes },
-      { role: 'read', data: copy },
-    );
-    this.writeLock = new InterProcessMutex(
-      client,
-      path,
-      { driver: writeDriver, foreignNodes },
-      { role: 'write', data: copy },
-    );
+    const lockOf = (role: 'read' | 'write', driver: LockDriver): InterProcessMutex =>
+      new InterProcessMutex(client, path, { driver, foreignNodes }, { role, data: copy });
+    this.readLock = lockOf('read', readDriver);
+    this.writeLock = lockOf('write', writeDriver);
   }
 
   /** The lock's znode, as the application passed it. */

@@ -26,8 +26,8 @@ import { countFreeLeases, foldersOf, refuseOtherLocks, type SemaphoreFolders } f
  */
 export class LeaseInternals {
   readonly #host: LockHost;
-  readonly #folders: SemaphoreFolders;
-  readonly #limit: LeaseLimit;
+  readonly folders: SemaphoreFolders;
+  readonly limit: LeaseLimit;
   readonly #turns: LockInternals;
   readonly #listener: QueuedListener;
   readonly #defaultData = (): Uint8Array => DefaultData.of(this.#host);
@@ -38,25 +38,18 @@ export class LeaseInternals {
   /** @param listener gets the place of a call, where 1 is next */
   constructor(host: LockHost, path: string, limit: Limit, listener: QueuedListener) {
     this.#host = host;
-    this.#folders = foldersOf(path);
-    this.#limit = new LeaseLimit(host.options, limit);
+    this.folders = foldersOf(path);
+    this.limit = new LeaseLimit(host.options, limit);
     this.#listener = listener;
     this.kind = this.#queueBy(() => 0);
-    const { locks } = this.#folders;
-    this.#turns = new LockInternals(host, locks, {
+    const { locks } = this.folders;
+    this.#turns = new LockInternals({
+      host,
+      path: locks,
       kind: new OrderedQueue(standardDriver, { path: locks, foreignNodes: 'reject' }),
       data: this.#defaultData,
       listener: placedIn(listener, (position) => position + 1),
     });
-  }
-
-  /** The limit when any call last read it, for texts; undefined before that. */
-  get lastLimit(): number | undefined {
-    return this.#limit.last;
-  }
-
-  get leasesPath(): string {
-    return this.#folders.leases;
   }
 
   /**
@@ -76,13 +69,13 @@ export class LeaseInternals {
    * acquire that waits uses the limit that it read itself.
    */
   async holders(deadline: Deadline): Promise<Participant[]> {
-    const known = this.#limit;
+    const read = (session: Session): Promise<number | undefined> => this.limit.read(session, deadline);
     for (;;) {
-      const limit =
-        known.fixed ?? (await this.#host.sessions.ask((session) => known.read(session, deadline), deadline));
+      const limit = this.limit.fixed ?? (await this.#host.sessions.ask(read, deadline));
       // The session ended before the answer.
       if (limit === undefined) continue;
-      return (await readParticipants(this.#host, this.leasesPath, this.kind, deadline)).slice(0, Math.max(0, limit));
+      const all = await readParticipants(this.#host, this.folders.leases, this.kind, deadline);
+      return all.slice(0, Math.max(0, limit));
     }
   }
 
@@ -105,8 +98,8 @@ export class LeaseInternals {
     deadline.check();
     const session = this.#host.sessions.current;
     if (!session.isConnected) return undefined;
-    refuseOtherLocks(this.#folders, session, deadline);
-    const limit = await this.#limit.read(session, deadline);
+    refuseOtherLocks(this.folders, session, deadline);
+    const limit = await this.limit.read(session, deadline);
     if (limit === undefined) return undefined;
     const free = await this.#countFree(session, limit);
     if (free === undefined) return undefined;
@@ -124,11 +117,11 @@ export class LeaseInternals {
   /** Returns undefined if no server answered. */
   async #countFree(session: Session, limit: number): Promise<number | undefined> {
     try {
-      return await countFreeLeases(session, this.#folders, limit);
+      return await countFreeLeases(session, this.folders, limit);
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
       if (error.isRetryable) return undefined;
-      throw requestFailed(this.#host.options, `The semaphore ${this.#folders.path} cannot be acquired`, error);
+      throw requestFailed(this.#host.options, `The semaphore ${this.folders.path} cannot be acquired`, error);
     }
   }
 
@@ -136,23 +129,25 @@ export class LeaseInternals {
     const { deadline, data } = call;
     const retries = new Retries(this.#host);
     for (;;) {
-      refuseOtherLocks(this.#folders, this.#host.sessions.current, deadline);
+      refuseOtherLocks(this.folders, this.#host.sessions.current, deadline);
       const turn = await this.#turns.acquire(deadline, { data });
       if (turn === undefined) continue;
       const taken = await this.#take(turn, call);
       if (taken.is === 'granted') return taken.grants;
-      if (taken.is === 'absent') await retries.pause(deadline, znodeDeleted(this.leasesPath));
+      if (taken.is === 'absent') await retries.pause(deadline, znodeDeleted(this.folders.leases));
     }
   }
 
   #take(grant: Grant, call: Call): Promise<Taken> {
-    const semaphore = { host: this.#host, folders: this.#folders, limit: this.#limit };
+    const semaphore = { host: this.#host, folders: this.folders, limit: this.limit };
     return new LeaseTurn(semaphore, grant, call, (limit) => this.#leasesBy(limit)).take();
   }
 
   /** The leases as one call sees them: it has one by its own limit, whatever another call has read since. */
   #leasesBy(limitOfCall: () => number): Steps {
-    return new Steps(this.#host, this.leasesPath, {
+    return new Steps({
+      host: this.#host,
+      path: this.folders.leases,
       kind: this.#queueBy(limitOfCall),
       data: this.#defaultData,
       hasMarkedUuid: true,
@@ -161,7 +156,7 @@ export class LeaseInternals {
   }
 
   #queueBy(limit: () => number): OrderedQueue {
-    const lock = { path: this.leasesPath, foreignNodes: 'reject', watchesChildren: true } as const;
+    const lock = { path: this.folders.leases, foreignNodes: 'reject', watchesChildren: true } as const;
     return new OrderedQueue(new LeaseDriver(limit), lock);
   }
 }

@@ -13,24 +13,20 @@ export class LeaseLimit {
   readonly fixed: number | undefined;
   /** The znode with a number that may change. */
   readonly count: SharedCount | undefined;
-  #last: number | undefined;
+  /** The number when it was last read, for texts; undefined before that. */
+  last: number | undefined;
 
   constructor(options: CheckedClientOptions, limit: Limit) {
     if (limit.is === 'fixed') this.fixed = limit.maxLeases;
     else this.count = new SharedCount(options, limit.path);
-    this.#last = this.fixed;
-  }
-
-  /** The number when it was last read; undefined before that. */
-  get last(): number | undefined {
-    return this.#last;
+    this.last = this.fixed;
   }
 
   /** Resolves as {@link SharedCount.read}. */
   async read(session: Session, deadline: Deadline): Promise<number | undefined> {
     if (this.count === undefined) return this.fixed;
     const count = await this.count.read(session, deadline);
-    if (count !== undefined) this.#last = count;
+    if (count !== undefined) this.last = count;
     return count;
   }
 }

@@ -70,7 +70,7 @@ export class Leases {
       if (grants === undefined) throw deadline.late();
       return grants.map((grant) => {
         this.#limits.enter(this.path, this.limit);
-        const hold = new Hold({ grant, handles: 0 }, this.#keeper, {
+        const hold = new Hold(grant, this.#keeper, {
           context: undefined,
           isOfJob: what === 'withLock',
           releaseTimeoutMs: options.releaseTimeoutMs,
@@ -89,7 +89,7 @@ export class Leases {
   }
 
   #wanted(wanted: number): WantedLeases | undefined {
-    const { lastLimit: limit } = this.#internals;
+    const limit = this.#internals.limit.last;
     const sharedCount = this.limit.is === 'shared' ? this.limit.path : undefined;
     return limit === undefined ? undefined : { wanted, limit, sharedCount };
   }
@@ -132,7 +132,7 @@ export class Leases {
   participants(options?: AskOptions): Promise<Participant[]> {
     const question = { call: 'participants', what: 'participants', path: this.path } as const;
     return ask(this.host, question, options, (deadline) =>
-      readParticipants(this.host, this.#internals.leasesPath, this.#internals.kind, deadline),
+      readParticipants(this.host, this.#internals.folders.leases, this.#internals.kind, deadline),
     );
   }
 

@@ -89,25 +89,22 @@ export class Deadline<Of extends Caller = Caller> {
    */
   wait<T>(subscribe: (wake: (value: T) => void, fail: (error: unknown) => void) => () => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      let isSettled = false;
-      const subscription = { cancel: (): void => undefined };
-      const settle = (how: () => void): void => {
-        if (isSettled) return;
-        isSettled = true;
-        stop();
-        subscription.cancel();
-        how();
-      };
       if (this.isExpired) {
         reject(this.#end?.error);
         return;
       }
-      const stop = this.onEnd((error) => settle(() => reject(error)));
-      subscription.cancel = subscribe(
-        (value) => settle(() => resolve(value)),
-        (error) => settle(() => reject(error)),
+      const waiter = new Waiter<T>(resolve, reject);
+      const stop = this.onEnd((error) => waiter.fail(error));
+      const cancel = subscribe(
+        (value) => waiter.wake(value),
+        (error) => waiter.fail(error),
       );
-      if (isSettled as boolean) subscription.cancel(); // woken while it subscribed
+      waiter.by({
+        waitNoMore: () => {
+          stop();
+          cancel();
+        },
+      });
     });
   }
 

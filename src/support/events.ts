@@ -17,19 +17,15 @@ export class Events<Kinds extends object> {
     this.#emitter.setMaxListeners(0);
   }
 
-  on<Name extends keyof Kinds & string>(name: Name, listener: (value: Kinds[Name]) => void): void {
-    this.#check(name, listener);
-    this.#emitter.on(name, listener);
-  }
-
-  once<Name extends keyof Kinds & string>(name: Name, listener: (value: Kinds[Name]) => void): void {
-    this.#check(name, listener);
-    this.#emitter.once(name, listener);
-  }
-
-  off<Name extends keyof Kinds & string>(name: Name, listener: (value: Kinds[Name]) => void): void {
-    this.#check(name, listener);
-    this.#emitter.off(name, listener);
+  /** @throws TypeError for an unknown event, or a listener that is not a function */
+  listen<Name extends keyof Kinds & string>(
+    how: 'on' | 'once' | 'off',
+    name: Name,
+    listener: (value: Kinds[Name]) => void,
+  ): void {
+    expectOneOf('event', name, this.#names);
+    expectFunction('listener', listener);
+    this.#emitter[how](name, listener);
   }
 
   /** True if the event has a listener. */
@@ -54,11 +50,6 @@ export class Events<Kinds extends object> {
     for (const listener of this.#emitter.rawListeners(name)) {
       tellListener(listener as (value: unknown) => unknown, value, () => `a listener of '${name}'${subjectOf(value)}`);
     }
-  }
-
-  #check(name: string, listener: unknown): void {
-    expectOneOf('event', name, this.#names);
-    expectFunction('listener', listener);
   }
 }
 
@@ -85,19 +76,19 @@ export abstract class Emitter<Kinds extends object> {
    * mutex.on('queued', ({ position, path }) => log.info(`${path} waits behind ${position}`));
    */
   on<Name extends keyof Kinds & string>(event: Name, listener: (value: Kinds[Name]) => void): this {
-    this.#events.on(event, listener);
+    this.#events.listen('on', event, listener);
     return this;
   }
 
   /** Like `on`, for the next event only. */
   once<Name extends keyof Kinds & string>(event: Name, listener: (value: Kinds[Name]) => void): this {
-    this.#events.once(event, listener);
+    this.#events.listen('once', event, listener);
     return this;
   }
 
   /** Removes a listener that `on` or `once` added; of several equal listeners the latest. */
   off<Name extends keyof Kinds & string>(event: Name, listener: (value: Kinds[Name]) => void): this {
-    this.#events.off(event, listener);
+    this.#events.listen('off', event, listener);
     return this;
   }
 }

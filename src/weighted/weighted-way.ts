@@ -1,6 +1,6 @@
 import { LockInternals } from '../internals/lock-internals.js';
 import type { MutexAcquireOptions } from '../mutex/acquire-options.js';
-import { internalsOptions, queueReaders } from '../mutex/curator-way.js';
+import { internalLock, queueReaders } from '../mutex/curator-way.js';
 import { addWay, type MutexQueue, type MutexWay, type OtherOptions, type QueuedLock } from '../mutex/mutex-way.js';
 import { expected, expectInteger, expectOptions } from '../support/validate.js';
 import { decodeClaim } from './claim.js';
@@ -87,7 +87,7 @@ class WeightedWay implements MutexWay {
         if (!isChecked) host.options.requireWrite(path, 'a lock with weights');
         isChecked = true;
         const { weight = lightest } = wish.options;
-        const known = internals.get(weight) ?? new LockInternals(host, path, internalsOptions(lock, kindOf(weight)));
+        const known = internals.get(weight) ?? new LockInternals(internalLock(lock, kindOf(weight)));
         internals.set(weight, known);
         return known.acquire(deadline, wish);
       },

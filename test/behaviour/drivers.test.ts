@@ -68,6 +68,22 @@ describe('a driver', () => {
     await queueReaches(lab.mutex, 0);
   });
 
+  for (const [what, answer, text] of [
+    ['decides nothing', { decide: () => undefined }, '`the result of driver.decide` to be { held: true } or'],
+    ['decides later', { decide: () => Promise.resolve({ held: true }) }, 'got a Promise'],
+    ['has the first waiter wait for nothing', { decide: () => ({ held: false }) }, 'got an object with "held"'],
+    ['sorts later', { sort: () => Promise.resolve([]) }, '`the result of driver.sort` to be an array, got a Promise'],
+  ] as const) {
+    it(`that ${what} makes the call reject, and the text says why`, async () => {
+      const driver = { ...watchTheFirst, ...answer } as unknown as LockDriver;
+      expect(await rejection(new InterProcessMutex(lab.client, lab.path, { driver }).acquire()))
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.contains(text);
+      await queueReaches(lab.mutex, 0);
+    });
+  }
+
   for (const [lockName, accepted] of [
     ['', 'a non-empty string'],
     [undefined, 'a non-empty string'],

@@ -309,6 +309,17 @@ describe('a multi-lock', () => {
       .with.property('code', 'ERR_LOCK_NOT_OWNED');
   });
 
+  it('is released, and not lost, also if Bluebird has replaced Promise', async () => {
+    const { allSettled } = Promise;
+    // As Bluebird does, whose results have methods only.
+    Promise.allSettled = (() => Promise.resolve([{}, {}])) as never;
+    try {
+      expect(await (await multi('a', 'b').acquire()).release()).to.equal('released');
+    } finally {
+      Promise.allSettled = allSettled;
+    }
+  });
+
   describe('is refused', () => {
     it('without a lock', () => {
       expect(() => new InterProcessMultiLock([])).to.throw(RangeError, 'Expected `locks` to be at least one lock');

@@ -27,8 +27,8 @@ describe('the judge of a simulation', () => {
     judge.recorder.owner(client.name, owner.id, call);
     const aborter = new AbortController();
     if (lostBy !== '') aborter.abort({ reason: lostBy });
-    const shared = { grant: { deadline, node: { session: { id: BigInt(n), isConnected: true } } } };
-    const claim = judge.granted(owner, Object.assign<Hold, object>(hold, { shared, signal: aborter.signal }));
+    const grant = { deadline, node: { session: { id: BigInt(n), isConnected: true } } };
+    const claim = judge.granted(owner, Object.assign<Hold, object>(hold, { grant, signal: aborter.signal }));
     bench.znodes.delete(znode(n));
     return { claim, abort: () => aborter.abort({ reason: 'node-deleted' }) };
   }

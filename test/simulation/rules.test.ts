@@ -215,8 +215,8 @@ describe('the judge of a simulation', () => {
     beforeEach(() => (taken = new Taken(bench, { sessionTimeoutMs: 1_000, mostDelayMs: 1 })));
     const grantedAfter = (connectedAt: number, isConnected: boolean): Claim => {
       const client = simClient({ connectedAt: new Map([[2n, connectedAt]]) });
-      const shared = { grant: { node: { session: { isConnected } } } };
-      const claim = bench.claim(2, { client, shared });
+      const grant = { node: { session: { isConnected } } };
+      const claim = bench.claim(2, { client, grant });
       taken.granted(claim);
       return claim;
     };
@@ -447,8 +447,8 @@ describe('the judge of a simulation', () => {
   describe('of re-entry', () => {
     it('accepts a re-entry inside the flow that has the lock', () => {
       const reEntry = new ReEntry(bench);
-      const outer = bench.claim(1, { flow: 'f', shared });
-      const inner = bench.claim(1, { flow: 'f', shared, isReentrant: true });
+      const outer = bench.claim(1, { flow: 'f', grant });
+      const inner = bench.claim(1, { flow: 'f', grant, isReentrant: true });
       reEntry.granted(outer);
       reEntry.granted(inner);
       reEntry.nested(outer, inner);
@@ -457,15 +457,15 @@ describe('the judge of a simulation', () => {
 
     it('tells a re-entry into a lock that was released', () => {
       const reEntry = new ReEntry(bench);
-      const outer = bench.claim(1, { flow: 'f', shared });
+      const outer = bench.claim(1, { flow: 'f', grant });
       reEntry.granted(outer);
       outer.isReleased = true;
-      reEntry.granted(bench.claim(1, { flow: 'f', shared, isReentrant: true }));
+      reEntry.granted(bench.claim(1, { flow: 'f', grant, isReentrant: true }));
       expect(bench.told).to.deep.equal(['I7']);
     });
 
     it('tells code inside the flow that gets a lock of its own', () => {
-      new ReEntry(bench).nested(bench.claim(1, { shared }), bench.claim(2));
+      new ReEntry(bench).nested(bench.claim(1, { grant }), bench.claim(2));
       expect(bench.told).to.deep.equal(['I7']);
     });
   });
@@ -503,7 +503,7 @@ describe('the judge of a simulation', () => {
     const lock = { path: '/locks/a', is: 'mutex', isRevocable: true } as const;
     const [deaf, heard] = [bench.claim(1, { lock }), bench.claim(1, { lock })];
     revocations.asked(znode(1));
-    revocations.answered(heard.hold.shared);
+    revocations.answered(heard.hold.grant);
     bench.time = 1_000;
     revocations.released(deaf);
     bench.time = 1_001;
@@ -970,5 +970,5 @@ describe('the judge of a simulation', () => {
   });
 });
 
-const shared = {};
+const grant = {};
 const refused = new ZooKeeperError(-4, 'multi', '/');

@@ -7,10 +7,10 @@ describe('events', () => {
     for (const thrown of [new Error('enough'), 'enough', Object.create(null) as unknown, undefined]) {
       const events = new Events<{ news: number }>('news');
       const heard: number[] = [];
-      events.on('news', () => {
+      events.listen('on', 'news', () => {
         throw thrown;
       });
-      events.on('news', (value) => heard.push(value));
+      events.listen('on', 'news', (value) => heard.push(value));
       const warned = once(process, 'warning');
       events.tell('news', 1);
       await warned;
@@ -25,8 +25,8 @@ describe('events', () => {
     const failing = (): never => {
       throw failure;
     };
-    events.on('news', failing);
-    events.on('acquired', failing);
+    events.listen('on', 'news', failing);
+    events.listen('on', 'acquired', failing);
     const warnings = [];
     for (const tell of [
       () => events.tell('news', 'late'),
@@ -46,11 +46,11 @@ describe('events', () => {
   it('are emitted to all listeners in order, including events that a listener causes', () => {
     const events = new Events<{ news: number }>('news');
     const heard: string[] = [];
-    events.on('news', (value) => {
+    events.listen('on', 'news', (value) => {
       heard.push(`first ${value}`);
       if (value === 1) events.tell('news', 2);
     });
-    events.on('news', (value) => heard.push(`second ${value}`));
+    events.listen('on', 'news', (value) => heard.push(`second ${value}`));
     events.tell('news', 1);
     expect(heard).to.deep.equal(['first 1', 'second 1', 'first 2', 'second 2']);
   });

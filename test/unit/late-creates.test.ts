@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { LockHost } from '../../src/client/lock-host.ts';
 import { removeLate } from '../../src/internals/znode/late-creates.ts';
 import type { LostZnode } from '../../src/internals/znode/strays.ts';
 import { Companions } from '../../src/support/companions.ts';
@@ -89,7 +90,7 @@ describe('the searches for a create that was not carried out yet', () => {
       uuid,
       stands: 'alike',
       isOfOther: () => false,
-      tools: { report, clock },
+      host: { report, clock } as unknown as LockHost,
     };
     removeLate(session as unknown as Session, lost);
   }

@@ -1,5 +1,5 @@
 import { uuidOf } from '../../driver/names.js';
-import type { CancelTimer } from '../../support/clock.js';
+import type { CancelTimer, Clock } from '../../support/clock.js';
 import { inNoContext } from '../../support/no-context.js';
 import { getChildren } from '../../zookeeper/wire/operations.js';
 import type { Session } from '../../zookeeper/session/session.js';
@@ -35,7 +35,7 @@ class LateCreates {
   }
 
   add(lost: LostZnode): void {
-    const { clock } = lost.tools;
+    const { clock } = lost.host;
     // The session may end while its create is searched for.
     if (this.#session.isEnded) return;
     this.#lost.set({ ...lost, stands: 'same-uuid' }, clock.now() + searchedMs);
@@ -45,7 +45,7 @@ class LateCreates {
     if (this.#pauseMs !== pauseMs) this.#pause(pauseMs, clock);
   }
 
-  #pause(pauseMs: number, clock: LostZnode['tools']['clock']): void {
+  #pause(pauseMs: number, clock: Clock): void {
     this.#cancel();
     this.#pauseMs = pauseMs;
     const ended = (): void => {

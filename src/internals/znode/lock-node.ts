@@ -1,7 +1,4 @@
-import type { CheckedClientOptions } from '../../client/options/client-options.js';
-import type { ClientReport } from '../../client/report/client-report.js';
-import type { Chance } from '../../support/chance.js';
-import type { Clock } from '../../support/clock.js';
+import type { LockHost } from '../../client/lock-host.js';
 import { inNoContext } from '../../support/no-context.js';
 import { Listeners } from '../../support/listeners.js';
 import { createEphemeral } from '../../zookeeper/wire/operations.js';
@@ -40,7 +37,7 @@ export class LockNode implements OwnZnode {
   constructor(session: Session, place: NodePlace) {
     this.session = session;
     this.#siblings = session.companions.of(SessionNodes);
-    const uuid = place.tools.chance.uuid();
+    const uuid = place.host.chance.uuid();
     this.#uuid = place.hasMarkedUuid ? stickyUuid(uuid) : uuid;
     this.#place = place;
   }
@@ -48,8 +45,8 @@ export class LockNode implements OwnZnode {
   /** True if the last predecessor that the znode waited for belongs to another process. */
   hasWaited = false;
 
-  get tools(): NodeTools {
-    return this.#place.tools;
+  get host(): LockHost {
+    return this.#place.host;
   }
 
   /** True if the znode holds the lock, or held it. When such a znode is gone, the znode right behind it is first. */
@@ -117,7 +114,7 @@ export class LockNode implements OwnZnode {
   create(data: Uint8Array): Promise<LockNode | undefined> {
     const path = join(this.#place.path, protectedPrefix(this.#uuid, this.#place.kind.lockName));
     this.#become(unknown);
-    return this.session.request(ownCreation(this.session, path, data, this.tools.options.aclFor(path))).then(
+    return this.session.request(ownCreation(this.session, path, data, this.host.options.aclFor(path))).then(
       ({ value, zxid }) => {
         const created = fitting(value, zxid, this.session);
         if (typeof created === 'string') return this.#contradicted(path, created);
@@ -139,7 +136,7 @@ export class LockNode implements OwnZnode {
     const path = join(this.#place.path, name);
     // The answer to a transaction's create has no Stat. So the zxid of the answer is used: it is the czxid or a later
     // one.
-    const downgrade = multi(checkExists(other.path), createEphemeral(path, data, this.tools.options.aclFor(path)));
+    const downgrade = multi(checkExists(other.path), createEphemeral(path, data, this.host.options.aclFor(path)));
     this.#become(unknown);
     const { value, zxid } = await this.session.request(downgrade).catch((error: unknown) => this.#failed(error));
     if (value.is === 'done') {
@@ -157,7 +154,7 @@ export class LockNode implements OwnZnode {
 
   #contradicted(path: string, why: string): never {
     this.#become(contradicted);
-    const { report } = this.tools;
+    const { report } = this.host;
     const text = `The answer to the create of ${report.onServers(path)} does not fit: ${why}; searching for the znode`;
     report.warn(text, undefined);
     throw new MisfitError(text);
@@ -184,7 +181,7 @@ export class LockNode implements OwnZnode {
       removeLate(this.session, lost);
       this.markDeleted();
     }
-    this.tools.report.background({ type: 'create-searched', path: lost.asked, found: created !== undefined });
+    this.host.report.background({ type: 'create-searched', path: lost.asked, found: created !== undefined });
     if (created && created.stat.ephemeralOwner !== this.session.id)
       reached('create: the znode belongs to another session');
     // CURATOR-604: a znode that another session created must be deleted, never held.
@@ -200,14 +197,14 @@ export class LockNode implements OwnZnode {
   }
 
   #lost(uuid: string, stands: LostZnode['stands']): LostZnode {
-    const { path: parent, kind, tools } = this.#place;
+    const { path: parent, kind, host } = this.#place;
     return {
       parent,
       asked: join(parent, protectedPrefix(uuid, kind.lockName)),
       uuid,
       stands,
       isOfOther: (path) => this.#siblings.has(path),
-      tools,
+      host,
     };
   }
 
@@ -399,14 +396,6 @@ const gone: NodeState = { at: 'gone', isOnServers: false };
 /** The session ended in this process before the znode was deleted. Its end on the servers deletes the znode. */
 const left: NodeState = { at: 'gone', isOnServers: true };
 
-/** The parts of the client that a znode needs. */
-export interface NodeTools {
-  readonly options: Pick<CheckedClientOptions, 'aclFor'>;
-  readonly report: Pick<ClientReport, 'warn' | 'background' | 'onServers'>;
-  readonly clock: Pick<Clock, 'after' | 'afterPoll' | 'now' | 'wall'>;
-  readonly chance: Pick<Chance, 'uuid'>;
-}
-
 /**
  * The reason why a waiter is woken. `recheck`: the waiter must read the queue again. `predecessor-deleted`: its
  * predecessor is gone. `holder-deleted`: its predecessor is gone and held the lock. `all-deleted`: every znode that a
@@ -430,9 +419,13 @@ export interface NodeKind {
 export interface NodePlace {
   readonly path: string;
   readonly kind: NodeKind;
-  /** True if the znodes' names carry the mark of {@link stickyUuid} for other clients of this library. */
-  readonly hasMarkedUuid: boolean;
-  readonly tools: NodeTools;
+  /**
+   * True if the znodes' names carry the mark of {@link stickyUuid}, which distinguishes them from the znodes of other
+   * clients: those of a sticky lock, which may stay, and those of a semaphore's leases.
+   * @default false
+   */
+  readonly hasMarkedUuid?: boolean;
+  readonly host: LockHost;
 }
 
 /** A limit, because ten thousand waiters may give up at the same moment. */

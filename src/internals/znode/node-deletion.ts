@@ -1,4 +1,4 @@
-import type { ClientReport } from '../../client/report/client-report.js';
+import type { LockHost } from '../../client/lock-host.js';
 import type { Clock } from '../../support/clock.js';
 import { reached } from '../../support/reached.js';
 import type { Session } from '../../zookeeper/session/session.js';
@@ -46,8 +46,8 @@ export async function deleteUntilGone(node: DeletedNode): Promise<void> {
   node.deletionEnded();
 }
 
-function pause({ session, path, lockPath, tools }: DeletedNode, tries: number, error: unknown): Promise<void> {
-  const { report, clock } = tools;
+function pause({ session, path, lockPath, host }: DeletedNode, tries: number, error: unknown): Promise<void> {
+  const { report, clock } = host;
   report.background({ type: 'delete-retried', path, error });
   report.warn(`A lock's znode under ${report.onServers(lockPath)} could not be deleted; trying again`, error);
   return sessionPause(session, clock, tries);
@@ -74,10 +74,7 @@ interface DeletedNode {
   readonly path: string;
   /** The path of the lock's own znode. */
   readonly lockPath: string;
-  readonly tools: {
-    readonly report: Pick<ClientReport, 'warn' | 'background' | 'onServers'>;
-    readonly clock: Pick<Clock, 'after'>;
-  };
+  readonly host: LockHost;
   mayBeThere(): boolean;
   readonly isUnknown: boolean;
   find(): Promise<boolean>;

@@ -1,6 +1,6 @@
-import type { ClientReport } from '../../client/report/client-report.js';
+import type { LockHost } from '../../client/lock-host.js';
 import { inNoContext } from '../../support/no-context.js';
-import type { CancelTimer, Clock } from '../../support/clock.js';
+import type { CancelTimer } from '../../support/clock.js';
 import { Listeners } from '../../support/listeners.js';
 import type { Stat } from '../../zookeeper/wire/operations.js';
 import type { Session } from '../../zookeeper/session/session.js';
@@ -77,7 +77,7 @@ export class SelfWatch {
       case 'off':
         return false;
       case 'due':
-        return this.#state.whose === 'waiter' && this.#watched.tools.clock.now() < this.#state.since + holderWatchMs;
+        return this.#state.whose === 'waiter' && this.#watched.host.clock.now() < this.#state.since + holderWatchMs;
       case 'planted':
         return this.#state.promisedOn === this.#watched.session.epoch;
     }
@@ -96,7 +96,7 @@ export class SelfWatch {
 
   #plantIn(delayMs: number, whose: 'holder' | 'waiter'): void {
     if (this.#state.at === 'planted') return;
-    const since = this.#watched.tools.clock.now();
+    const since = this.#watched.host.clock.now();
     const dueAt = since + delayMs;
     // The earliest time counts. Otherwise the grants of a sticky lock, each shorter than the delay, would postpone the
     // watch without end.
@@ -107,7 +107,7 @@ export class SelfWatch {
       whose,
       since,
       dueAt,
-      cancelTimer: this.#watched.tools.clock.after(delayMs, () => this.plant()),
+      cancelTimer: this.#watched.host.clock.after(delayMs, () => this.plant()),
     };
   }
 
@@ -134,7 +134,7 @@ export class SelfWatch {
         this.#read(found.data, found.stat);
       }
     } catch (error) {
-      const { report } = this.#watched.tools;
+      const { report } = this.#watched.host;
       report.warn(`${report.onServers(path)} cannot be watched`, error);
     }
   }
@@ -157,18 +157,13 @@ export interface OwnZnode {
   readonly session: Session;
   readonly path: string;
   readonly isThere: boolean;
-  readonly tools: WatchTools;
+  readonly host: LockHost;
   /** The znode was deleted. */
   markDeleted(): void;
   /** The servers say that it does not exist. */
   foundMissing(): void;
   /** Another client takes the lock by force. */
   forced(): void;
-}
-
-interface WatchTools {
-  readonly report: Pick<ClientReport, 'warn' | 'onServers'>;
-  readonly clock: Pick<Clock, 'after' | 'now'>;
 }
 
 type SelfWatchState =

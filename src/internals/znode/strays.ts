@@ -1,6 +1,5 @@
-import type { ClientReport } from '../../client/report/client-report.js';
+import type { LockHost } from '../../client/lock-host.js';
 import { uuidOf } from '../../driver/names.js';
-import type { Clock } from '../../support/clock.js';
 import { inNoContext } from '../../support/no-context.js';
 import { absolute, exists, getChildren, getEphemerals, remove } from '../../zookeeper/wire/operations.js';
 import { checkServers } from '../../zookeeper/wire/transaction.js';
@@ -32,10 +31,7 @@ export interface LostZnode {
   readonly stands: 'same-uuid' | 'alike' | 'anywhere';
   /** True if the znode belongs to another create of this session. */
   readonly isOfOther: (path: string) => boolean;
-  readonly tools: {
-    readonly report: Pick<ClientReport, 'warn' | 'onServers'>;
-    readonly clock: Pick<Clock, 'after' | 'now'>;
-  };
+  readonly host: LockHost;
 }
 
 /** All were lost under one parent. */
@@ -80,8 +76,8 @@ class StraySearches {
  * @param close no other znode may be added to `lost` afterwards
  */
 async function search(session: Session, lost: Lost, close: () => void): Promise<void> {
-  const [{ asked, tools }] = lost;
-  const { clock, report } = tools;
+  const [{ asked, host }] = lost;
+  const { clock, report } = host;
   let found: readonly string[] | undefined;
   for (let tries = 0; await session.whenConnected(); tries += 1) {
     try {
@@ -120,8 +116,8 @@ async function search(session: Session, lost: Lost, close: () => void): Promise<
  * and may stand anywhere.
  */
 async function straysOf(session: Session, lost: Lost, { mayAskAll, close }: Search): Promise<Found> {
-  const [{ parent: below, tools }] = lost;
-  const parent = tools.report.onServers(below);
+  const [{ parent: below, host }] = lost;
+  const parent = host.report.onServers(below);
   const { wasPostponed } = await session.request(checkServers());
   if (wasPostponed) await session.request(checkServers());
   // The answers to all requests that were sent before the write have arrived, so one list serves them all.
@@ -129,7 +125,7 @@ async function straysOf(session: Session, lost: Lost, { mayAskAll, close }: Sear
   const names = (await session.find(absolute(getChildren(parent)))) ?? [];
   const uuids = new Set(lost.map(({ uuid }) => uuid));
   const strays = new Set(names.filter((name) => isOneOf(uuids, uuidOf(name))).map((name) => join(parent, name)));
-  const prefixOf = ({ asked }: LostZnode): string => tools.report.onServers(asked);
+  const prefixOf = ({ asked }: LostZnode): string => host.report.onServers(asked);
   for (const each of lost.filter(({ stands }) => stands !== 'same-uuid'))
     for (const path of names.map((name) => join(parent, name)).filter((path) => resembles(path, prefixOf(each)))) {
       const stat = await session.find(absolute(exists(path)));

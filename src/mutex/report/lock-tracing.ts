@@ -69,34 +69,36 @@ export function traceHoldEnd(
 export function traceRelease(hold: Hold, settled: Promise<ReleaseOutcome>): void {
   const { release } = channels;
   if (!release.hasSubscribers) return;
-  const { host, path, kind } = hold.keeper.lock;
-  const { fencingToken, isReentrant } = hold;
-  const mode = modes.get(hold) ?? (hold.isOfJob ? 'withLock' : 'acquire');
-  const startedAt = host.clock.now();
-  const message = new LockTracingMessage({ path, kind, mode, fencingToken }, isReentrant);
-  const operation = new TracedOperation(release, message, outsideOfLockContexts);
-  void settled.then((outcome) =>
-    operation.end({ outcome, durationMs: host.clock.now() - startedAt, reason: hold.loss?.reason }),
-  );
+  const end = begun(release, hold, modes.get(hold) ?? (hold.isOfJob ? 'withLock' : 'acquire'));
+  void settled.then((outcome) => end(outcome, hold.loss?.reason));
 }
 
 /** A transaction of a hold, from its commit to its outcome. Settles as `commit` does. */
 export function traceTransaction<T>(hold: Hold, commit: () => Promise<T>): Promise<T> {
   const { transaction } = channels;
   if (!transaction.hasSubscribers) return commit();
-  const { host, path, kind } = hold.keeper.lock;
-  const { fencingToken, isReentrant } = hold;
-  const startedAt = host.clock.now();
-  const message = new LockTracingMessage({ path, kind, mode: 'commit', fencingToken }, isReentrant);
-  const operation = new TracedOperation(transaction, message, outsideOfLockContexts);
-  const end = (outcome: Exclude<TransactionMessage['outcome'], undefined>, error?: unknown): void =>
-    operation.end({ outcome, durationMs: host.clock.now() - startedAt, reason: reasonOf(error), error });
+  const end = begun(transaction, hold, 'commit');
   const committed = commit();
   committed.then(
     () => end('committed'),
-    (error: unknown) => end(outcomeOfTransaction(error), error),
+    (error: unknown) => end(outcomeOfTransaction(error), reasonOf(error), error),
   );
   return committed;
+}
+
+/** Begins an operation of a hold. Returns the function that ends it. */
+function begun(
+  channel: (typeof channels)['release'],
+  hold: Hold,
+  mode: string,
+): (outcome: string, reason?: string, error?: unknown) => void {
+  const { host, path, kind } = hold.keeper.lock;
+  const { fencingToken, isReentrant } = hold;
+  const startedAt = host.clock.now();
+  const message = new LockTracingMessage({ path, kind, mode, fencingToken }, isReentrant);
+  const operation = new TracedOperation(channel, message, outsideOfLockContexts);
+  return (outcome, reason, error) =>
+    operation.end({ outcome, durationMs: host.clock.now() - startedAt, reason, error });
 }
 
 function outcomeOfTransaction(error: unknown): 'refused' | 'lost' | 'unknown' | 'failed' {

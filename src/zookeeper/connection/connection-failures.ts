@@ -4,7 +4,7 @@ import type { Handshake } from './handshake.js';
 import type { Pipeline } from './pipeline.js';
 import type { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { ServerLink } from './server-link.js';
-import type { ServerTraits } from './server-traits.js';
+import { divisors } from '../network/timeout-parts.js';
 import { explainTls } from '../network/tls-error.js';
 
 /**
@@ -13,22 +13,30 @@ import { explainTls } from '../network/tls-error.js';
  */
 export class ConnectionFailures {
   readonly #options: ConnectionOptions;
-  readonly #facts: FailureFacts;
+  readonly #session: FailingSession;
+  readonly #dialler: Dialler;
+  readonly #warn: (message: string, error: unknown) => void;
   readonly #createdAt: number;
   /** The reason why the last connection or attempt ended. */
   last: unknown;
 
-  constructor(options: ConnectionOptions, facts: FailureFacts) {
+  constructor(
+    options: ConnectionOptions,
+    session: FailingSession,
+    dialler: Dialler,
+    warn: (message: string, error: unknown) => void,
+  ) {
     this.#options = options;
-    this.#facts = facts;
+    this.#session = session;
+    this.#dialler = dialler;
+    this.#warn = warn;
     this.#createdAt = options.clock.now();
   }
 
   /** The attempt has ended before the session could be used. */
   ofAttempt({ link, wasAccepted, grantedOther }: Handshake, ended: Error | undefined, wasGranted: boolean): void {
-    const { dialler, traits } = this.#facts;
-    if (wasAccepted) dialler.avoid(link);
-    const { tls } = this.#options;
+    const { tls, traits } = this.#options;
+    if (wasAccepted) this.#dialler.avoid(link);
     const error =
       ended && (tls || !isClosing(ended))
         ? ended
@@ -42,40 +50,41 @@ export class ConnectionFailures {
    * so as soon as it reads the operation. So the end of a silent connection is an outage.
    */
   ofConnection({ link, unanswered, unansweredSince, unknown }: Pipeline, ended: Error | undefined): void {
-    const { session, dialler, traits, warn } = this.#facts;
-    const silentMs = this.#options.clock.now() - (unansweredSince ?? Infinity);
-    const isOutage = link.wasDropped || silentMs > session.timeoutMs / silencesPerTimeout;
+    const { traits, clock } = this.#options;
+    const dialler = this.#dialler;
+    const silentMs = clock.now() - (unansweredSince ?? Infinity);
+    const isOutage = link.wasDropped || silentMs > this.#session.timeoutMs / divisors.silentEnd;
     const lack = isOutage && !unknown ? undefined : traits.endedAt(unanswered, link.server, unknown);
     const consequence = lack && consequences[lack.why.operation];
     const fatal = unknown ?? (consequence === undefined ? lack?.why : undefined);
     this.of(link.server, fatal ?? ended ?? new Error(`${link.server} closed the connection`), unknown && link.address);
     if (lack?.isNews === true)
-      warn(`${lack.why.message}. ${consequence ?? `Such requests fail. ${lack.why.cure}`}`, undefined);
+      this.#warn(`${lack.why.message}. ${consequence ?? `Such requests fail. ${lack.why.cure}`}`, undefined);
     if (unknown) dialler.avoid(link);
-    else dialler.ended(link, session.heardAt >= dialler.grantedAt);
+    else dialler.ended(link, this.#session.heardAt >= dialler.grantedAt);
   }
 
   /** @param refusing the address of the server, if no further attempt there can succeed */
   of(server: string, why: unknown, refusing?: string): void {
     this.last = why;
-    this.#facts.dialler.history.failed(server, why, refusing);
+    this.#dialler.history.failed(server, why, refusing);
   }
 
   /** The server refuses this client's account. The next server may have another configuration. */
   ofAccount(link: ServerLink, why: SaslRefusal, isConnected: boolean): void {
-    const { dialler, warn } = this.#facts;
     const { server, address } = link;
-    dialler.avoid(link);
+    this.#dialler.avoid(link);
     this.last = why;
-    const isFirst = dialler.history.refused(server, why, address);
+    const isFirst = this.#dialler.history.refused(server, why, address);
     // The end of a connection is reported anyway. A refusal by SASL comes before there is one.
-    if (isFirst && !isConnected && !this.areFinal) warn(`${refusalText(server, why)}; trying the next server`, why);
+    if (isFirst && !isConnected && !this.areFinal)
+      this.#warn(`${refusalText(server, why)}; trying the next server`, why);
   }
 
   /** True if the account is refused for good: no further attempt can succeed. */
   get areFinal(): boolean {
-    const { heardAt, timeoutMs } = this.#facts.session;
-    return this.#facts.dialler.history.isRefusedForGood({
+    const { heardAt, timeoutMs } = this.#session;
+    return this.#dialler.history.isRefusedForGood({
       now: this.#options.clock.now(),
       heardAt,
       createdAt: this.#createdAt,
@@ -85,16 +94,9 @@ export class ConnectionFailures {
 
   /** The reason why a server may close the first connection of a client without an answer. */
   #guess(): string {
-    if (this.#options.tls || this.#facts.session.sessionId !== 0n) return '';
+    if (this.#options.tls || this.#session.sessionId !== 0n) return '';
     return ' without an answer. If this is its secureClientPort, set the option `tls`. Else it may have no leader, or all the connections that maxClientCnxns allows';
   }
-}
-
-interface FailureFacts {
-  readonly session: FailingSession;
-  readonly dialler: Dialler;
-  readonly traits: ServerTraits;
-  readonly warn: (message: string, error: unknown) => void;
 }
 
 interface FailingSession {
@@ -111,9 +113,6 @@ const consequences: Partial<Record<string, string>> = {
   setWatches: 'Watches are planted one by one instead',
   removeWatches: 'Watches are not removed any more before their znodes are',
 };
-
-/** A silence of this part of the session timeout is longer than the longest round trip that docs/timeouts.md allows. */
-const silencesPerTimeout = 12;
 
 /** A server that closes a connection before it has read the request ends it with one of these, or with none. */
 function isClosing(error: NodeJS.ErrnoException): boolean {

@@ -63,7 +63,7 @@ export interface ConnectionListener {
   expired(): void;
   authFailed(): void;
   pinged(sentAt: number): void;
-  /** `error` is 0, or ZooKeeper's error number. */
+  /** `error` is 0, or ZooKeeper's error number. Called before the caller of the request is told. */
   answered(operation: Operation<unknown>, sentAt: number, error: number): void;
   /** Further requests may be sent now. */
   roomMade(): void;

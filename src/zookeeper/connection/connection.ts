@@ -9,7 +9,6 @@ import type { Operation } from '../wire/operations.js';
 import { Call, connectionLost, type Reply } from '../wire/replies.js';
 import type { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { ServerLink } from './server-link.js';
-import type { ServerTraits } from './server-traits.js';
 import { renewWatches } from './watch-renewal.js';
 import { WireSession, type SessionIdentity } from '../wire/wire-session.js';
 
@@ -18,9 +17,6 @@ export class Connection {
   readonly #listener: ConnectionListener;
   readonly #options: ConnectionOptions;
   readonly #dialler: Dialler;
-  readonly #traits: ServerTraits;
-  /** True once a server granted the session to this process, or the session is one to resume. */
-  #wasGranted: boolean;
   #state: State = { at: 'connecting', handshake: undefined };
   readonly #session: WireSession;
   readonly #failures: ConnectionFailures;
@@ -32,8 +28,6 @@ export class Connection {
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#traits = options.traits;
-    this.#wasGranted = options.resume !== undefined;
     this.#session = new WireSession(options);
     const warn = (message: string, error: unknown): void => listener.warn(message, error);
     const opening = new OpeningMessages(options.auth);
@@ -47,8 +41,7 @@ export class Connection {
       nextXid: () => this.#session.nextXid(),
       warn,
     });
-    const facts = { session: this, dialler: this.#dialler, traits: this.#traits, warn };
-    this.#failures = new ConnectionFailures(options, facts);
+    this.#failures = new ConnectionFailures(options, this, this.#dialler, warn);
   }
 
   /** Dials the first server. */
@@ -87,7 +80,7 @@ export class Connection {
     return this.#dialler.server;
   }
 
-  /** The time when the last connection was made; monotonic milliseconds. */
+  /** The time when the last connection was made, -Infinity before the first one; monotonic milliseconds. */
   get connectedAt(): number {
     return this.#dialler.grantedAt;
   }
@@ -203,10 +196,10 @@ export class Connection {
 
   /** The accounts go out first, then the watches and the requests of the listener, and then those that were held back. */
   #established(handshake: Handshake, auth: readonly Uint8Array[], heldBack: readonly Call[]): void {
+    const { resume, traits } = this.#options;
+    if (resume || this.connectedAt !== -Infinity) traits.resumed();
     // Not at the ConnectResponse: otherwise no attempt would ever be long enough for a slow authentication.
     this.#dialler.granted(handshake);
-    if (this.#wasGranted) this.#traits.resumed();
-    this.#wasGranted = true;
     this.#failures.last = undefined;
     const links = this.#linksOn(handshake);
     const { pipeline } = links;
@@ -223,7 +216,7 @@ export class Connection {
   }
 
   #linksOn({ link }: Handshake): LinkPair {
-    const { clock, random, servers } = this.#options;
+    const { clock, random, servers, traits } = this.#options;
     const listener = this.#listener;
     return new LinkPair(
       link,
@@ -231,7 +224,7 @@ export class Connection {
         clock,
         random,
         chroot: servers.chroot,
-        traits: this.#traits,
+        traits,
         timeoutMs: () => this.#session.timeoutMs,
         nextXid: () => this.#session.nextXid(),
         dialAgain: (first, to) => this.#dialler.again(first, to),
@@ -288,7 +281,7 @@ export class Connection {
   #attemptEnded(handshake: Handshake, error: Error | undefined, wasGranted: boolean): void {
     const state = this.#state;
     if (state.at !== 'connecting' || state.handshake !== handshake) return;
-    if (handshake.grantedOther && this.#traits.grantedOther()) this.#forgotten(error);
+    if (handshake.grantedOther && this.#options.traits.grantedOther()) this.#forgotten(error);
     else this.#dialNextAfter(() => this.#attemptFailed(handshake, error, wasGranted));
   }
 
@@ -354,7 +347,7 @@ export class Connection {
     renewWatches({
       since: this.lastZxid,
       chrootBytes: Buffer.byteLength(this.#options.servers.chroot),
-      oneByOne: this.#traits.whyNotToSend('setWatches', 0, this.server) !== undefined,
+      oneByOne: this.#options.traits.whyNotToSend('setWatches', 0, this.server) !== undefined,
       paths: (kind) => this.#listener.watchedPaths(kind),
       send: (operation) => this.send(operation),
       fired: (path, event) => this.#listener.watchFired(path, event),

@@ -10,7 +10,7 @@ import { readReplyHeader, replyBodyAt } from '../wire/replies.js';
 import { checkAnswer, SaslRefusal, saslToken, type SaslHandshake, type SaslSource } from '../wire/sasl-handshake.js';
 import type { Link } from '../network/network.js';
 import { ServerLink, type LinkUser } from './server-link.js';
-import { noChroot, Reader, Writer } from '../wire/wire.js';
+import { Reader, Writer } from '../wire/wire.js';
 import { sessionName } from '../wire/wire-session.js';
 
 /**
@@ -123,14 +123,6 @@ export class Handshake implements LinkUser {
     else if (this.#state.at !== 'closing') this.#granted(frame);
   }
 
-  chunkEnded(): void {
-    // The frames are handled one by one.
-  }
-
-  drained(): void {
-    // The messages of a handshake are short.
-  }
-
   ended(error: Error | undefined): void {
     const { wasGranted } = this;
     const closedInSasl =
@@ -176,9 +168,9 @@ export class Handshake implements LinkUser {
 
   #write(operation: Operation<unknown>): number {
     const xid = this.#options.nextXid();
-    const message = new Writer();
-    message.addFrame({ write: (to) => operation.write(to.int(xid).int(operation.opcode)) }, noChroot);
-    this.link.write(message.frames());
+    const message = new Writer().int(xid).int(operation.opcode);
+    operation.write(message);
+    this.link.write(message.frame());
     return xid;
   }
 

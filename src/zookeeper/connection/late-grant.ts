@@ -32,9 +32,6 @@ export function closeLateGrant(link: ServerLink, askedFor: bigint, clock: Clock)
         end();
       }
     },
-    // The answer is one frame, and all that is written fits into a packet.
-    chunkEnded: () => {},
-    drained: () => {},
     ended: cancel,
   });
   // A process that has given up may exit meanwhile. What was written is sent all the same.

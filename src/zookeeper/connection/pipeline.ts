@@ -1,6 +1,7 @@
 import { inNoContext } from '../../support/no-context.js';
 import type { Clock } from '../../support/clock.js';
 import { Call, connectionLost, errorOf, readReplyHeader, replyBodyAt, type ReplyHeader } from '../wire/replies.js';
+import type { ConnectionListener } from './connection-options.js';
 import { FlowWindow, RequestLanes } from './flow-window.js';
 import { refuseCutOff, TooLongError } from '../wire/frames.js';
 import { ping, type Operation, type WatchEventType } from '../wire/operations.js';
@@ -312,18 +313,12 @@ export interface PipelineOptions {
   nextXid(): number;
 }
 
-export interface PipelineListener {
+export interface PipelineListener extends Pick<ConnectionListener, 'answered' | 'pinged' | 'watchFired' | 'roomMade'> {
   /** The server answered a request; `zxid` is its newest transaction, or 0 or -1 with an error. */
   heard(zxid: bigint, answeredAt: number): void;
-  /** `error` is 0, or ZooKeeper's error number. Called before the caller of the request is told. */
-  answered(operation: Operation<unknown>, sentAt: number, error: number): void;
-  pinged(sentAt: number): void;
-  watchFired(path: string, event: WatchEventType): void;
   /** The server refuses this client's account. */
   refused(why: SaslRefusal): void;
   chunkRead(): void;
-  /** A chunk of the link was read, and further requests may be sent at once. */
-  roomMade(): void;
   ended(pipeline: Pipeline, error: Error | undefined): void;
 }
 

@@ -28,7 +28,7 @@ export class ServerLink {
     this.host = host;
     this.server = nameOf(host);
     link.on('data', (chunk) => this.guard(() => this.#receive(chunk)));
-    link.on('drain', () => this.guard(() => this.#user.drained()));
+    link.on('drain', () => this.guard(() => this.#user.drained?.()));
     link.on('close', () => this.#closed());
     link.on('error', () => {
       // The event 'close' follows, and `errored` keeps the error.
@@ -100,7 +100,7 @@ export class ServerLink {
       if (!this.isOpen) return;
       this.#user.receive(frame);
     }
-    if (this.isOpen) this.#user.chunkEnded();
+    if (this.isOpen) this.#user.chunkEnded?.();
   }
 
   #closed(): void {
@@ -120,9 +120,9 @@ export interface LinkUser {
   readonly failure: string;
   receive(frame: Buffer): void;
   /** All frames of one chunk of the socket were received. */
-  chunkEnded(): void;
+  chunkEnded?(): void;
   /** The link has room again. */
-  drained(): void;
+  drained?(): void;
   /** @param error undefined if the server closed the connection */
   ended(error: Error | undefined): void;
 }

@@ -7,10 +7,7 @@ export const divisors = {
 
   /** Not used by a hold, because the clocks of two machines run at different rates. */
   margin: 10,
-  /**
-   * The longest time for which a leader that still commits may leave a follower without a ping. This is an assumption,
-   * and far longer than the leader's half tick.
-   */
+  /** The longest time between two pings of a leader that still commits: an assumption, far above the leader's half tick. */
   relay: 3,
   /** From one heartbeat to the next. */
   heartbeat: 6,
@@ -31,6 +28,8 @@ export const divisors = {
   silence: 1.5,
   /** The same while a lock is held. */
   silenceWithHold: 4,
+  /** The end of a connection after such a silence is no answer. Longer than the longest round trip that is served. */
+  silentEnd: 12,
   /** A request that was sent late, because the process did not run, has at least so long. */
   lateRequest: 6,
   /** A tick that is late by so much shows that the process did not run, which is worth telling for as long. */
@@ -49,15 +48,12 @@ export const divisors = {
 
   // The requests.
 
-  /**
-   * A request waits behind the others for at most so long. Twice as long would be enough for the heartbeats, but a proof
-   * takes three requests one after another.
-   */
+  /** The longest wait behind the others. Heartbeats could bear twice that, but a proof takes three requests in turn. */
   waitBehindOthers: 24,
   /**
-   * The pause before a heartbeat that an overloaded server put off is sent again. The next proof is known after four
-   * requests in turn, with 0.4 of the timeout for their tries. A server that puts off four of five needs more than fifty
-   * tries for four once in 200 times, but more than a hundred hardly ever.
+   * The longest pause of a heartbeat that was put off. The next proof takes four requests in turn, with 0.4 of the timeout
+   * for their tries. A server that puts off four of five needs more than fifty tries for four once in 200 times, but more
+   * than a hundred hardly ever.
    */
   postponedHeartbeat: 192,
 } as const;

@@ -197,8 +197,7 @@ export function silentAt(life: Life, owedSince: number): number {
       );
   // A server that grants a session and then keeps silent must leave half of the time to connect for the other servers.
   // The last of the servers gets all of it. Otherwise a server whose first write is slow would never get an answer through.
-  const isLast = life.epoch >= terms.hosts;
-  const leftMs = isProven(life) || isLast ? 0 : terms.connectBy - owedSince;
+  const leftMs = isProven(life) || life.epoch >= terms.hosts ? 0 : terms.connectBy - owedSince;
   return leftMs > 0 ? Math.min(usual, owedSince + leftMs / 2) : usual;
 }
 

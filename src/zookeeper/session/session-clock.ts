@@ -100,7 +100,7 @@ export function deadlineAfterAnswer(proof: SessionProof): number {
   return deadlineOf({ ...proof, provenAt: Math.max(proof.provenAt, connectSentAt, relayed?.sentAt ?? -Infinity) });
 }
 
-/** The longest time for which a leader that still commits may leave a follower without a ping. This is an assumption. */
+/** The longest time for which a leader that still commits may leave a follower without a ping. */
 export function relayMs(timeoutMs: number, tickTimeMs: number): number {
   return Math.min(timeoutMs / divisors.relay, tickTimeMs);
 }

@@ -34,7 +34,8 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
   /** Told at every change of the state, and when the deadline passes. */
   readonly changes = new Listeners<void>();
   owner: SessionOwner<Of>;
-  #life: Life;
+  /** Changed by `feed` alone. */
+  life: Life;
   /** The last proof. It rejects if the connection ends before the answers. */
   #proving = Promise.resolve();
   #attaching: Attaching | undefined;
@@ -46,7 +47,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
     this.#options = options;
     this.#clock = clock;
     this.owner = owner;
-    this.#life = newLife({
+    this.life = newLife({
       tickTimeMs,
       connectBy,
       // The list may be unknown yet, and may change.
@@ -60,12 +61,8 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
       holdings: session.holdings,
       request: (operation) => this.connection.send(operation),
       chrootBytes: () => Buffer.byteLength(servers.chroot),
-      sent: () => this.feed({ is: 'sent', ...this.owed }),
+      sent: () => this.#sent(),
     });
-  }
-
-  get life(): Life {
-    return this.#life;
   }
 
   get owed(): Owed {
@@ -73,12 +70,12 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
   }
 
   feed(fact: Fact): void {
-    const { life, orders } = step(this.#life, fact, this.#clock.now());
-    this.#life = life;
+    const { life, orders } = step(this.life, fact, this.#clock.now());
+    this.life = life;
     this.#setTick(life.wakeAt);
     for (const order of orders) {
       // A listener that was called for the order before may have ended the session.
-      if (this.#life.state.at === 'ended' && life.state.at !== 'ended') return;
+      if (this.life.state.at === 'ended' && life.state.at !== 'ended') return;
       this.#carryOut(order);
     }
   }
@@ -92,7 +89,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
 
   /** Resolves when the first write on the new connection is answered, or the connection is lost. */
   attach(znode: Checked | undefined): Promise<void> {
-    if (this.#life.state.at !== 'connected') return Promise.resolve();
+    if (this.life.state.at !== 'connected') return Promise.resolve();
     if (znode) this.#prover.add(znode);
     const { ended } = (this.#attaching ??= newAttaching());
     this.feed({ is: 'attach-wanted' });
@@ -100,14 +97,14 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
   }
 
   tellSettled(): void {
-    if (isSettled(this.#life)) this.owner.settled?.(this.#session);
+    if (isSettled(this.life)) this.owner.settled?.(this.#session);
   }
 
   // The methods of ConnectionListener.
 
   attemptMs(unansweredRounds: number, measuredMs: number): number {
     const { connectBy, sessionTimeoutMs, tls, sasl } = this.#options;
-    const leftMs = (this.#life.epoch === 0 ? connectBy : endsAt(this.#life)) - this.#clock.now();
+    const leftMs = (this.life.epoch === 0 ? connectBy : endsAt(this.life)) - this.#clock.now();
     const isSecure = (tls ?? sasl) !== undefined;
     return attemptMs({ sessionTimeoutMs, unansweredRounds, measuredMs, leftMs, isSecure });
   }
@@ -115,11 +112,11 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
   mostPauseMs(): number {
     const { holdings } = this.#session;
     if (holdings.size === 0) return Infinity;
-    return mostPauseMs(this.#options.sessionTimeoutMs, endsAt(this.#life) - this.#clock.now());
+    return mostPauseMs(this.#options.sessionTimeoutMs, endsAt(this.life) - this.#clock.now());
   }
 
   unanswered({ startedAt, wasAccepted }: UnansweredAttempt): void {
-    if (startedAt < presumedUntil(this.#life)) return;
+    if (startedAt < presumedUntil(this.life)) return;
     const { history } = this.connection;
     history.unanswered(wasAccepted);
     if (history.areAllSilent) this.owner.unanswered?.(this.#session);
@@ -135,7 +132,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
   }
 
   expired(): void {
-    this.feed({ is: 'end', why: this.#life.state.at === 'closing' ? 'closed' : 'expired' });
+    this.feed({ is: 'end', why: this.life.state.at === 'closing' ? 'closed' : 'expired' });
   }
 
   authFailed(): void {
@@ -197,10 +194,10 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
         return this.#prove(order.as === 'heartbeat');
       case 'ping':
         this.connection.ping();
-        return this.feed({ is: 'sent', ...this.owed });
+        return this.#sent();
       case 'sync':
         void this.connection.send(absolute(sync('/'))).catch(ignore);
-        return this.feed({ is: 'sent', ...this.owed });
+        return this.#sent();
       case 'attach':
         return this.connection.attach(order.drainMs);
       case 'end-attach':
@@ -232,7 +229,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
       case 'ask-to-close':
         return this.#askToClose();
       case 'leave-if-empty':
-        if (!this.#options.resume && (this.#life.epoch === 0 || this.#session.znodes === 0))
+        if (!this.#options.resume && (this.life.epoch === 0 || this.#session.znodes === 0))
           this.feed({ is: 'end', why: 'closed' });
         return;
       case 'end':
@@ -241,10 +238,11 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
   }
 
   #prove(isHeartbeat: boolean): void {
-    const { epoch } = this.#life;
-    this.#proving = this.#prover.prove((isAnswered) =>
-      this.feed(isHeartbeat ? { is: 'beaten', isAnswered, epoch, ...this.owed } : { is: 'sent', ...this.owed }),
-    );
+    const { epoch } = this.life;
+    this.#proving = this.#prover.prove((isAnswered) => {
+      if (isHeartbeat) this.feed({ is: 'beaten', isAnswered, epoch, ...this.owed });
+      else this.#sent();
+    });
     // Without an answer to anything, the server would expire a session that cannot be proven.
     this.#proving.catch((error: unknown) => {
       if (isZooKeeperError(error, 'UNIMPLEMENTED')) this.#carryOut({ do: 'ping' });
@@ -260,6 +258,10 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
         if (error instanceof ZooKeeperError && !error.is('CONNECTION_LOSS')) this.connection.drop(error);
       },
     );
+    this.#sent();
+  }
+
+  #sent(): void {
     this.feed({ is: 'sent', ...this.owed });
   }
 

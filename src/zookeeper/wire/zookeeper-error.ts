@@ -53,7 +53,7 @@ export class ZooKeeperError extends Error {
    */
   get isDefinite(): boolean {
     const wasNotSent = this.code === 'MARSHALLING_ERROR' && this.cause instanceof UnknownRequestError;
-    return wasNotSent || definite.has(this.code);
+    return wasNotSent || this.code in definite;
   }
 
   /**
@@ -61,25 +61,17 @@ export class ZooKeeperError extends Error {
    * retryable errors).
    */
   get isRetryable(): boolean {
-    return retryable.has(this.code);
+    return this.code in retryable;
   }
 
   /** The number of `CONNECTION_LOSS`: the client cannot know whether the request was executed. */
   static readonly connectionLoss = -4;
 }
 
-/** ZooKeeper's KeeperException.Code. */
-export const errorNumbers = {
-  SYSTEM_ERROR: -1,
-  RUNTIME_INCONSISTENCY: -2,
-  DATA_INCONSISTENCY: -3,
-  CONNECTION_LOSS: -4,
-  MARSHALLING_ERROR: -5,
+/** The server refused the request, so nothing was executed. */
+const definite = {
   UNIMPLEMENTED: -6,
-  OPERATION_TIMEOUT: -7,
   BAD_ARGUMENTS: -8,
-  NEW_CONFIG_NO_QUORUM: -13,
-  RECONFIG_IN_PROGRESS: -14,
   API_ERROR: -100,
   NO_NODE: -101,
   NO_AUTH: -102,
@@ -87,54 +79,47 @@ export const errorNumbers = {
   NO_CHILDREN_FOR_EPHEMERALS: -108,
   NODE_EXISTS: -110,
   NOT_EMPTY: -111,
-  SESSION_EXPIRED: -112,
-  INVALID_CALLBACK: -113,
   INVALID_ACL: -114,
-  AUTH_FAILED: -115,
-  SESSION_MOVED: -118,
-  NOT_READ_ONLY: -119,
   EPHEMERAL_ON_LOCAL_SESSION: -120,
   NO_WATCHER: -121,
-  REQUEST_TIMEOUT: -122,
-  RECONFIG_DISABLED: -123,
-  SESSION_CLOSED_REQUIRE_SASL_AUTH: -124,
   QUOTA_EXCEEDED: -125,
   THROTTLED_OP: -127,
 } as const;
+
+/** The connection or the session failed, and not the request (Curator's retryable errors). */
+const retryable = {
+  CONNECTION_LOSS: -4,
+  OPERATION_TIMEOUT: -7,
+  SESSION_EXPIRED: -112,
+  SESSION_MOVED: -118,
+  REQUEST_TIMEOUT: -122,
+  SESSION_CLOSED_REQUIRE_SASL_AUTH: -124,
+} as const;
+
+/** The request may have been executed. */
+const others = {
+  SYSTEM_ERROR: -1,
+  RUNTIME_INCONSISTENCY: -2,
+  DATA_INCONSISTENCY: -3,
+  MARSHALLING_ERROR: -5,
+  NEW_CONFIG_NO_QUORUM: -13,
+  RECONFIG_IN_PROGRESS: -14,
+  INVALID_CALLBACK: -113,
+  AUTH_FAILED: -115,
+  NOT_READ_ONLY: -119,
+  RECONFIG_DISABLED: -123,
+} as const;
+
+/** ZooKeeper's KeeperException.Code. */
+export const errorNumbers = { ...definite, ...retryable, ...others } as const;
 
 const names: Partial<Record<number, string>> = Object.fromEntries(
   Object.entries(errorNumbers).map(([name, number]) => [number, name]),
 );
 
-const definite: ReadonlySet<string> = new Set<keyof typeof errorNumbers>([
-  'UNIMPLEMENTED',
-  'BAD_ARGUMENTS',
-  'API_ERROR',
-  'NO_NODE',
-  'NO_AUTH',
-  'BAD_VERSION',
-  'NO_CHILDREN_FOR_EPHEMERALS',
-  'NODE_EXISTS',
-  'NOT_EMPTY',
-  'INVALID_ACL',
-  'EPHEMERAL_ON_LOCAL_SESSION',
-  'NO_WATCHER',
-  'QUOTA_EXCEEDED',
-  'THROTTLED_OP',
-]);
-
-const retryable: ReadonlySet<string> = new Set<keyof typeof errorNumbers>([
-  'CONNECTION_LOSS',
-  'OPERATION_TIMEOUT',
-  'SESSION_EXPIRED',
-  'SESSION_MOVED',
-  'REQUEST_TIMEOUT',
-  'SESSION_CLOSED_REQUIRE_SASL_AUTH',
-]);
-
 /** As `isRetryable` of an error, for the number in an answer. */
 export function isRetryableNumber(number: number): boolean {
-  return retryable.has(names[number] ?? '');
+  return (names[number] ?? '') in retryable;
 }
 
 /** For `catch`: replaces the error NO_NODE by a value. */

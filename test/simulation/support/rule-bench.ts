@@ -29,12 +29,12 @@ export class RuleBench implements Bench {
   /** A grant of the n-th znode of `/locks/a`, which exists, to session `n`. */
   claim(n: number, made: ClaimMade = {}): Claim {
     const { flow = `#${n}`, role = 'owner', lock = { path: '/locks/a', is: 'mutex' }, call = {} } = made;
-    const { shared = {}, isReentrant = false, grantNumber = 0n, client = simClient() } = made;
+    const { grant = {}, isReentrant = false, grantNumber = 0n, client = simClient() } = made;
     const path = znode(n);
     this.znodes.set(path, BigInt(n));
     const aborter = new AbortController();
     const owner = { id: `p0c0#${n}`, flow, role, lock, call, client };
-    const hold = { path, fencingToken: BigInt(n), grantNumber, isReentrant, shared, signal: aborter.signal };
+    const hold = { path, fencingToken: BigInt(n), grantNumber, isReentrant, grant, signal: aborter.signal };
     const rest = { path, sessionId: BigInt(n), at: this.time, processAt: client.process.now };
     const claim = { owner, hold, ...rest, isReleased: false, isTold: false, isTaken: false };
     aborter.abort({ reason: made.lostBy });
@@ -48,7 +48,7 @@ interface ClaimMade {
   readonly lock?: LockPlan;
   readonly call?: Partial<Call>;
   readonly client?: SimClient;
-  readonly shared?: object;
+  readonly grant?: object;
   readonly isReentrant?: boolean;
   readonly grantNumber?: bigint;
   /** The reason of its loss. */
