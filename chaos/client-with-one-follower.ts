@@ -11,7 +11,7 @@ import type { Fault, FaultKind, World } from './world.ts';
  */
 function withOneFollower(
   world: World,
-  { followers }: Roles,
+  [, ...followers]: Roles,
   lose: (follower: ZooKeeperServer) => Promise<() => Promise<unknown>>,
 ): Fault {
   const { trio, clients, random, sessionTimeoutMs } = world;

@@ -41,16 +41,17 @@ function cutOff(world: World, server: ZooKeeperServer, make: () => Promise<Cut>)
 }
 
 export const serverFaults: Readonly<Record<string, FaultKind>> = {
-  'kill-leader': (world, { leader }) => killed(world, leader),
-  'kill-follower': (world, { followers }) => killed(world, world.random.pick(followers)),
-  'stop-leader': (world, { leader }) => stopped(world, leader),
-  'stop-follower': (world, { followers }) => stopped(world, world.random.pick(followers)),
+  'kill-leader': (world, [leader]) => killed(world, leader),
+  'kill-follower': (world, [, ...followers]) => killed(world, world.random.pick(followers)),
+  'stop-leader': (world, [leader]) => stopped(world, leader),
+  'stop-follower': (world, [, ...followers]) => stopped(world, world.random.pick(followers)),
   'cut-follower-off': (world, roles) => {
-    const follower = world.random.pick(roles.followers);
+    const [, ...followers] = roles;
+    const follower = world.random.pick(followers);
     return cutOff(world, follower, () => world.trio.cutFollowerOff(roles, follower));
   },
-  'cut-leader-off': (world, roles) => cutOff(world, roles.leader, () => world.trio.cutLeaderOff(roles)),
-  'rolling-restart': (world, { leader, followers }) => ({
+  'cut-leader-off': (world, roles) => cutOff(world, roles[0], () => world.trio.cutLeaderOff(roles)),
+  'rolling-restart': (world, [leader, ...followers]) => ({
     target: 'all servers',
     clients: allClients(world),
     lastsMs: 0,
