@@ -2,7 +2,7 @@ import type { LockHost } from '../client/lock-host.js';
 import { ChangeWatch } from '../internals/change-watch.js';
 import { readParticipant, type Participant } from '../internals/participants.js';
 import type { OrderedQueue } from '../internals/ordered-queue.js';
-import { refused } from '../internals/refusal.js';
+import { refused } from '../client/report/refusal.js';
 import type { Deadline } from '../support/deadline.js';
 import { join } from '../zookeeper/wire/path.js';
 import type { Session } from '../zookeeper/session/session.js';

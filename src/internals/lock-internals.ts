@@ -4,7 +4,7 @@ import type { Session } from '../zookeeper/session/session.js';
 import type { Grant } from './grant.js';
 import { grantWithoutList } from './granting.js';
 import type { QueueView } from './queue-view.js';
-import { znodeDeleted } from './refusal.js';
+import { znodeDeleted } from '../client/report/refusal.js';
 import { Retries } from './retries.js';
 import { Steps, type JoinOptions } from './steps.js';
 import { untilChange, type Attempt, type Step, type Waiting } from './waiting.js';

@@ -8,7 +8,7 @@ import { hasMarkedUuid } from '../driver/names.js';
 import { isMarkedIdle, type LockOwner, ownerIn, withoutMark } from './znode/znode-data.js';
 import type { Deadline } from '../support/deadline.js';
 import { showByJson } from '../support/shown.js';
-import { refused } from './refusal.js';
+import { refused } from '../client/report/refusal.js';
 import type { ParticipantName, QueueKind } from './queue-view.js';
 
 /** A participant of a lock's queue. The holder is the first, and the waiters follow. */

@@ -7,7 +7,7 @@ import { isRetryable, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.j
 import { Grant } from './grant.js';
 import { grant, grantNow, isFirst } from './granting.js';
 import type { Queued, QueueView, Standing } from './queue-view.js';
-import { requestFailed } from './refusal.js';
+import { requestFailed } from '../client/report/refusal.js';
 import type { Attempt, Step, Waiting } from './waiting.js';
 import { nodesOf, type WakeReason } from './znode/lock-node.js';
 import { MisfitError } from './znode/own-creation.js';

@@ -1,4 +1,4 @@
-import { refused } from '../internals/refusal.js';
+import { refused } from '../client/report/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { latchDriver, standardDriver } from '../driver/standard-driver.js';

@@ -1,5 +1,5 @@
 import { InvalidPathError } from '../zookeeper/wire/path.js';
-import { requestFailed } from '../internals/refusal.js';
+import { requestFailed } from '../client/report/refusal.js';
 import type { LockHost } from '../client/lock-host.js';
 import { exists, remove, setData, type Stat } from '../zookeeper/wire/operations.js';
 import { watchZnode } from '../zookeeper/session/watches.js';

@@ -4,7 +4,7 @@ import type { Grant } from '../internals/grant.js';
 import { LockInternals } from '../internals/lock-internals.js';
 import { OrderedQueue } from '../internals/ordered-queue.js';
 import { readParticipants, type Participant } from '../internals/participants.js';
-import { requestFailed, znodeDeleted } from '../internals/refusal.js';
+import { requestFailed, znodeDeleted } from '../client/report/refusal.js';
 import { Retries } from '../internals/retries.js';
 import { Steps } from '../internals/steps.js';
 import { DefaultData } from '../internals/znode/znode-data.js';

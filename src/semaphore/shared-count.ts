@@ -1,6 +1,6 @@
 import type { CheckedClientOptions } from '../client/options/client-options.js';
 import { RequestFailedError } from '../client/report/client-errors.js';
-import { refused } from '../internals/refusal.js';
+import { refused } from '../client/report/refusal.js';
 import { getData } from '../zookeeper/wire/operations.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { watchZnode } from '../zookeeper/session/watches.js';

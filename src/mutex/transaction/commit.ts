@@ -2,7 +2,7 @@ import { RequestFailedError, type FailedOperation } from '../../client/report/cl
 import type { LockHost } from '../../client/lock-host.js';
 import { LockLostError } from '../../client/report/lock-lost-error.js';
 import { OutcomeUnknownError } from '../../internals/lock-errors.js';
-import { refusalAdvice } from '../../internals/refusal.js';
+import { refusalAdvice } from '../../client/report/refusal.js';
 import { printableJson } from '../../support/printable.js';
 import { reached } from '../../support/reached.js';
 import { expected } from '../../support/validate.js';

@@ -1,7 +1,7 @@
 import type { LockBoard } from '../board/lock-board.js';
 import { participantName } from '../board/participant-name.js';
 import type { LockHost } from '../../../../src/client/lock-host.js';
-import { refused } from '../../../../src/internals/refusal.js';
+import { refused } from '../../../../src/client/report/refusal.js';
 import { ask } from '../../../../src/mutex/ask.js';
 import { exists } from '../../../../src/zookeeper/wire/operations.js';
 import { UsageError } from './usage-error.js';

@@ -1,6 +1,6 @@
 import { LockBoard } from '../../board/lock-board.js';
 import type { LockClient } from '../../../../../src/client/lock-client.js';
-import { refused } from '../../../../../src/internals/refusal.js';
+import { refused } from '../../../../../src/client/report/refusal.js';
 import { validatePath } from '../../../../../src/zookeeper/wire/path.js';
 import { connect, type connectionOptions } from '../connect/connection.js';
 import type { Io } from '../io.js';

@@ -1,10 +1,10 @@
-import { printableJson } from '../support/printable.js';
-import { accountText } from '../client/options/access-rights.js';
-import { RequestFailedError } from '../client/report/client-errors.js';
-import type { CheckedClientOptions } from '../client/options/client-options.js';
-import { TooLongError } from '../zookeeper/wire/frames.js';
-import { parentOf } from '../zookeeper/wire/path.js';
-import { errorNumbers, neededServers, unknownRequestIn, ZooKeeperError } from '../zookeeper/wire/zookeeper-error.js';
+import { printableJson } from '../../support/printable.js';
+import { accountText } from '../options/access-rights.js';
+import { RequestFailedError } from './client-errors.js';
+import type { CheckedClientOptions } from '../options/client-options.js';
+import { TooLongError } from '../../zookeeper/wire/frames.js';
+import { parentOf } from '../../zookeeper/wire/path.js';
+import { errorNumbers, neededServers, unknownRequestIn, ZooKeeperError } from '../../zookeeper/wire/zookeeper-error.js';
 
 /** The error of a request that a server refused, with advice. */
 export function requestFailed(options: CheckedClientOptions, what: string, error: ZooKeeperError): RequestFailedError {
