@@ -34,6 +34,8 @@ export function sleeplessTime({ monotonic, wall, uptime }: TimeSources): () => n
     const now = monotonic();
     if (Math.abs(wall() - now - last.wallLead) > shortestSleepMs) {
       const next = look();
+      // The process was interrupted between the two clocks, and the next call compares them again.
+      if (Math.abs(next.wallLead - last.wallLead) < shortestSleepMs - roundingMs) return now + sleptMs;
       const moreMs = sleptBetween(last, next, granularityMs);
       sleptMs += moreMs;
       // Sleeps that are too short to be detected add up until they are long enough.
@@ -91,6 +93,9 @@ interface Look {
  */
 const shortestSleepMs = 25;
 
+/** The wall clock has whole milliseconds. Without this, a jump that only one of two comparisons shows is looked at for ever. */
+const roundingMs = 2;
+
 const fineMs = 10;
 
 const coarseMs = 1_000;
@@ -100,7 +105,7 @@ const blurredMs = 50;
 
 const quickLookMs = 2;
 
-const mostLooks = 4;
+const mostLooks = 8;
 
 /** The time for which the machine slept: the jump of the wall clock, within the bounds that the uptime sets. */
 function sleptBetween(before: Look, after: Look, granularityMs: number): number {

@@ -17,6 +17,13 @@ const uptimeMs = fc.double({ min: 900_000, max: 902_000, noNaN: true });
 const notAtSecond = fc.double({ min: 900_010, max: 900_999, noNaN: true });
 const seed = fc.integer();
 
+/** The process is interrupted between two clocks after the first of two naps that are too short to be seen alone. */
+const interruptedBetweenNaps: [number, number, [number, number][]] = [
+  900_000,
+  10,
+  [[0, 7.3], ...Array.from({ length: 5 }, (): [number, number] => [0, 0]), [0, 23]],
+];
+
 /** Mostly some microseconds. Now and then other processes have the CPU. */
 function reading(seedOfReads: number): () => number {
   let state = seedOfReads >>> 0;
@@ -67,7 +74,7 @@ for (const granularityMs of [10, 1_000] as const)
             }
           },
         ),
-        { numRuns: 2_000 },
+        { numRuns: 2_000, examples: [interruptedBetweenNaps] },
       );
     });
 
