@@ -15,6 +15,7 @@ import { reached } from '../support/reached.js';
 /** The queue of one lock on the servers: creates znodes below the lock's znode, and reads the queue. */
 export class ZnodeQueue {
   readonly #lock: InternalLock;
+  readonly #place: NodePlace;
   readonly #gates: CreateGates;
   /**
    * True if the last znode was created right behind another znode of this client. Then the next znode probably needs no
@@ -25,11 +26,13 @@ export class ZnodeQueue {
 
   constructor(lock: InternalLock) {
     this.#lock = lock;
+    const { host, path, kind, hasMarkedUuid = false } = lock;
+    this.#place = { host, path, kind, hasMarkedUuid };
     this.#gates = lock.host.companions.of(CreateGates);
   }
 
   newNode(session: Session): LockNode {
-    return new LockNode(session, this.#lock);
+    return new LockNode(session, this.#place);
   }
 
   /**

@@ -181,8 +181,8 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
           leftMs: deadline - this.#clock.now(),
           before: locks[index - 1],
         });
-        expectHold(lock.path, hold);
         holds.push(hold);
+        expectHold(lock.path, hold);
       }
     } catch (error) {
       if (holds.length > 0) reached('multi-lock: locks given back');

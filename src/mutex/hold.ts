@@ -53,8 +53,8 @@ export class Hold implements AsyncDisposable {
   #state: HoldState = { at: 'open' };
   #aborter: AbortController | undefined;
   #onExpired: ((error: LockLostError) => void) | undefined;
-  /** @internal The first lease to end ends the hold. Its own lease is the last in the list. */
-  leases: readonly HoldLease[] = noLeases;
+  /** The first lease to end ends the hold. Its own lease is the last in the list. */
+  #leases: readonly HoldLease[] = noLeases;
   #stops: (() => void)[] = [];
 
   /** For the locks of this library only. */
@@ -92,9 +92,14 @@ export class Hold implements AsyncDisposable {
     return this.keeper.report.handleOf(this);
   }
 
+  /** @internal */
+  get leases(): readonly HoldLease[] {
+    return this.#leases;
+  }
+
   /** @internal From now on the hold ends with this lease, too. */
   comeUnder(lease: HoldLease): void {
-    this.leases = [...this.leases, lease];
+    this.#leases = [...this.#leases, lease];
     this.#stops.push(lease.join(this));
   }
 
@@ -157,7 +162,7 @@ export class Hold implements AsyncDisposable {
   }
 
   get #leaseEnd(): number {
-    return Math.min(...this.leases.map(({ endsAt }) => endsAt));
+    return Math.min(...this.#leases.map(({ endsAt }) => endsAt));
   }
 
   /**
@@ -217,7 +222,7 @@ export class Hold implements AsyncDisposable {
   renew(leaseMs: number): void {
     checkLeaseMs('leaseMs', leaseMs);
     if (!this.isValid) throw this.#tooLate(leaseMs);
-    const lease = this.leases.at(-1);
+    const lease = this.#leases.at(-1);
     if (lease) lease.renew(leaseMs);
     else this.comeUnder(new HoldLease(this.#clock, { leaseMs }));
     this.leaseRenewed();
@@ -313,7 +318,7 @@ export class Hold implements AsyncDisposable {
    */
   #judge(): void {
     if (this.#state.at !== 'open') return;
-    const lease = this.leases.find(({ isOver }) => isOver);
+    const lease = this.#leases.find(({ isOver }) => isOver);
     if (lease) this.leaseEnded(lease);
     const { loss } = this.grant;
     if (loss) this.#lost(loss);

@@ -69,9 +69,10 @@ export class LeaseInternals {
    * acquire that waits uses the limit that it read itself.
    */
   async holders(deadline: Deadline): Promise<Participant[]> {
-    const read = (session: Session): Promise<number | undefined> => this.limit.read(session, deadline);
+    const { count, fixed } = this.limit;
     for (;;) {
-      const limit = this.limit.fixed ?? (await this.#host.sessions.ask(read, deadline));
+      // Not the last number of an acquire: the text of a timeout must not claim it.
+      const limit = count ? await this.#host.sessions.ask((session) => count.read(session, deadline), deadline) : fixed;
       // The session ended before the answer.
       if (limit === undefined) continue;
       const all = await readParticipants(this.#host, this.folders.leases, this.kind, deadline);

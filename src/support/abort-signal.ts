@@ -72,10 +72,10 @@ class AbortHubs {
       listener(hub.end.reason);
       return () => {};
     }
-    const remove = hub.listeners.add(listener);
+    hub.listeners.add(listener);
     hub.count += 1;
     return () => {
-      remove();
+      if (!hub.listeners.delete(listener)) return;
       hub.count -= 1;
       // If the signal cannot remove the hub's listener, that listener serves the next calls.
       if (hub.count === 0 && hub.stop()) this.#hubs.delete(signal);

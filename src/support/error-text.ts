@@ -23,7 +23,7 @@ export function errorText(error: unknown): string {
 function textOf(error: unknown): string {
   if (!isError(error)) return String(error);
   const { message, name, errors }: { message: unknown; name: unknown; errors?: unknown } = error;
-  if (name === 'AggregateError' && Array.isArray(errors) && errors.length > 0)
+  if ((error instanceof AggregateError || name === 'AggregateError') && Array.isArray(errors) && errors.length > 0)
     return [...new Set(errors.map(errorText))].join('; ');
   return String(message === '' ? name : message);
 }

@@ -86,8 +86,8 @@ function emit(warning: Error | string): void {
     process.emitWarning(warning);
   } catch (refusal) {
     if (typeof warning === 'string') throw refusal;
-    const { name, message, stack, detail = stack }: Error & { readonly detail?: string | undefined } = warning;
-    process.emitWarning(message, { type: name, ...(detail !== undefined && { detail }) });
+    const { name, message, detail = inspect(warning) }: { name: unknown; message: unknown; detail?: string } = warning;
+    process.emitWarning(String(message), { type: String(name), detail });
   }
 }
 

@@ -220,18 +220,22 @@ describe('a multi-lock', () => {
     expect(releases).to.equal(1);
   });
 
-  for (const [what, given] of Object.entries<unknown>({
+  let released: number;
+  const release = (): void => void (released += 1);
+  for (const [what, given] of Object.entries<object | number | undefined>({
     'nothing, as of a tryAcquire': undefined,
     'a number': 5,
-    'a hold without isValid': { signal: new AbortController().signal, release: () => 'released' },
+    'a hold without isValid': { signal: new AbortController().signal, release },
     'a hold without release': { signal: new AbortController().signal, isValid: true },
-    'a hold without a signal': { isValid: true, release: () => 'released' },
+    'a hold without a signal': { isValid: true, release },
   })) {
-    it(`rejects if a lock of your own gives ${what}, and releases the others`, async () => {
+    it(`rejects if a lock of your own gives ${what}, and releases it and the others`, async () => {
+      released = 0;
       const own = { path: 'own', acquire: () => Promise.resolve(given as Hold) };
       const error = await rejection(new InterProcessMultiLock([mutex('a'), own]).acquire());
       expect(error).to.be.instanceOf(TypeError);
       expect(error.message).to.match(/^Expected `the (result of acquire\(\)|signal of the hold) of own` to be /);
+      expect(released).to.equal(Object.values(given ?? {}).includes(release) ? 1 : 0);
       await areFree('a');
     });
   }

@@ -40,6 +40,15 @@ describe('an AbortSignal of any implementation', () => {
     expect(reasons).to.have.lengthOf(1);
   });
 
+  it('calls the other listeners, although one was taken back twice', () => {
+    const old = new OldSignal();
+    const [first, second] = [heardOf(old.signal), heardOf(old.signal)];
+    first.stop();
+    first.stop();
+    old.abort();
+    expect([first.reasons.length, second.reasons.length]).to.deep.equal([0, 1]);
+  });
+
   it('that aborts between the check and the subscription calls the listener at once, and keeps no listener', () => {
     const old = new OldSignal();
     old.onListen = () => (old.aborted = true);

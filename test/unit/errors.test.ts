@@ -74,6 +74,10 @@ describe('an error', () => {
     it('says once what several addresses of a name have in common', () => {
       const reset = (): Error => new Error('read ECONNRESET');
       expect(last(new AggregateError([reset(), reset()]))).to.equal('read ECONNRESET');
+      class RoundError extends AggregateError {
+        override readonly name = 'RoundError';
+      }
+      expect(last(new RoundError([reset()]))).to.equal('read ECONNRESET');
       // Under Jest, the errors of Node are of another realm.
       expect(last(runInNewContext("new AggregateError([new Error('read ECONNRESET')])"))).to.equal('read ECONNRESET');
     });

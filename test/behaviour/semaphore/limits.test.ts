@@ -51,6 +51,16 @@ describe('the limit of a semaphore', () => {
       await (await waiting).release();
     });
 
+    it('is not told by a timeout that has not read it, although `holders()` has', async () => {
+      const semaphore = shared();
+      expect(await semaphore.holders()).to.deep.equal([]);
+      await setCount(lab.client, count, 5);
+      const turn = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
+      const { message } = await rejection(semaphore.acquireMany(3, { timeoutMs: 300 }));
+      expect(message).to.not.include('count');
+      await turn.release();
+    });
+
     it('shows no holders below one', async () => {
       await setCount(lab.client, count, 2);
       const leases = await shared().acquireMany(2);
