@@ -6,7 +6,7 @@ export function tables(results: Results): string {
   const { more } = results;
   return joined([
     heading(results),
-    speeds(results, median),
+    speeds(results, 'cycles a second (median)', median),
     handOvers(results),
     ...(more === undefined ? [] : [stickiness(more, results)]),
   ]);
@@ -17,7 +17,7 @@ export function report(results: Results): string {
   const { more } = results;
   return joined([
     heading(results),
-    speeds(results, spread),
+    speeds(results, 'cycles a second: median (slowest–fastest)', spread),
     verdicts(results),
     costs(results),
     ...(more === undefined ? [] : [stickiness(more, results), growths(more)]),
@@ -39,7 +39,7 @@ function heading(results: Results): string {
   ].join(' ');
 }
 
-function speeds(results: Results, shown: (summary: Summary) => string): string {
+function speeds(results: Results, heading: string, shown: (summary: Summary) => string): string {
   const peers = peerNames.filter((peer) =>
     Object.values(results.scenarios).some((byPeer) => byPeer[peer] !== undefined),
   );
@@ -47,7 +47,7 @@ function speeds(results: Results, shown: (summary: Summary) => string): string {
     scenario,
     ...peers.map((peer) => (byPeer[peer] === undefined ? '–' : shown(byPeer[peer]))),
   ]);
-  return table(['cycles a second (median)', ...peers.map((peer) => titles[peer])], rows);
+  return table([heading, ...peers.map((peer) => titles[peer])], rows);
 }
 
 const median = ({ cyclesPerSecond }: Summary): string => whole(cyclesPerSecond);

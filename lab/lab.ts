@@ -2,10 +2,10 @@ import { InterProcessMutex, LockClient, type LockClientOptions } from '../src/in
 import { sharedConnectString, sharedZooKeeper } from './hooks.ts';
 import { now, sleep, stall, virtualMachine } from './world.ts';
 import { connectObserver, type Observer } from './wire/observer.ts';
-import { reached } from './reached.ts';
 import { skip } from './skip-without.ts';
 import { testPath } from './test-path.ts';
 import { startProxy, type Frame, type ZkProxy } from './proxy/zk-proxy.ts';
+import { nextState } from './lock-clients.ts';
 import { until } from './until.ts';
 import { startServer, type ServerOptions, type ZooKeeperServer } from './servers/zookeeper-server.ts';
 
@@ -51,7 +51,8 @@ export interface Lab {
   endSession(client?: LockClient): Promise<void>;
   /**
    * Cuts the connection of `client`, or of another client behind the proxy, which refuses connections from now on.
-   * Resolves when the client is suspended.
+   * Resolves when the client, which is connected until
+   * then, is suspended.
    */
   disconnect(client?: LockClient): Promise<void>;
   /** Milliseconds of a clock that only goes forward. In the virtual world only events move it. */
@@ -146,9 +147,9 @@ class OpenLab implements Lab {
 
   async disconnect(client = this.client): Promise<void> {
     await this.proxy.refuse();
-    const suspended = reached(client, 'suspended');
+    const state = nextState(client);
     this.proxy.cut();
-    await suspended;
+    if ((await state) !== 'suspended') throw new Error(`The client was cut off, and is ${await state}`);
   }
 
   queueReaches(count: number, path = this.path): Promise<void> {

@@ -29,7 +29,8 @@ function add(line, broken) {
     const [file, named] = halves(rest);
     tests.files = [...new Set([...tests.files, file])];
     tests.named.push(named);
-  } else edits.push({ file: line, find: '', replace: '' });
+  } else if (/^\S+\.\w+$/.test(line)) edits.push({ file: line, find: '', replace: '' });
+  else throw new SyntaxError(`Expected a file, or a line that begins with -, +, fails or java, got ${line}`);
 }
 
 function halves(line) {

@@ -5,6 +5,7 @@ import { protectedPrefix } from '../../src/driver/names.ts';
 import { encodeClaim } from '../../src/weighted/claim.ts';
 import { weightedLockName } from '../../src/weighted/weighted-name.ts';
 import type { Claim } from '../../simulation/claim.ts';
+import type { Owner } from '../../simulation/owner.ts';
 import type { LockPlan } from '../../simulation/plan.ts';
 import { admittedTo } from '../../simulation/rules/admitted.ts';
 import { Calls } from '../../simulation/rules/calls.ts';
@@ -18,6 +19,7 @@ import { MultiLocks, type Together } from '../../simulation/rules/multi-locks.ts
 import { Places } from '../../simulation/rules/places.ts';
 import { Quiet } from '../../simulation/rules/quiet.ts';
 import { ReEntry } from '../../simulation/rules/re-entry.ts';
+import { Refusals } from '../../simulation/rules/refusals.ts';
 import { Revocations } from '../../simulation/rules/revocations.ts';
 import { SentOnce } from '../../simulation/rules/sent-once.ts';
 import { Taken } from '../../simulation/rules/taken.ts';
@@ -40,6 +42,30 @@ function claimedBy(holder: string, ...overtakers: number[]): Buffer {
 describe('the judge of a simulation', () => {
   let bench: RuleBench;
   beforeEach(() => (bench = new RuleBench()));
+
+  it('tells each refusal for which there is no reason', () => {
+    const owner = {
+      id: 'p0c0#1',
+      lock: { path: '/locks/a' },
+      call: { how: 'plain', timeoutMs: 1_000 },
+      client: { process: { now: 0 } },
+      library: { host: { isClosing: false } },
+    } as unknown as Owner;
+    const unknown = new ZooKeeperError(-6, 'create2', '/locks/a');
+    const told = (error: unknown): string[] => {
+      const alone = new RuleBench();
+      new Refusals(alone).begin(owner)(error);
+      return alone.told;
+    };
+    for (const error of [
+      new RequestFailedError('The lock cannot be acquired', unknown, undefined),
+      { code: 'ERR_LOCK_TIMEOUT' },
+      { code: 'ERR_LOCK_CLIENT_CLOSED' },
+      { code: 'ERR_LOCK_LOST' },
+    ])
+      expect(told(error)).to.deep.equal(['refusal']);
+    expect(told({ code: 'ERR_LOCK_DEADLOCK' })).to.be.empty;
+  });
 
   describe('of places', () => {
     const names: Record<string, string> = { 1: 'p0c0#1', 2: 'p0c0#1', 3: 'p0c0#2' };

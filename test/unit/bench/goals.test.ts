@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { goals, judge } from '../../../bench/goals.ts';
 import { summary } from '../../../bench/measure.ts';
-import { report } from '../../../bench/report.ts';
+import { report, tables } from '../../../bench/report.ts';
 import type { Results } from '../../../bench/results.ts';
 import { scenarios } from '../../../bench/scenarios.ts';
 
@@ -58,6 +58,11 @@ describe('the report of the benchmark', () => {
 
   it('says which peers were skipped, and shows no column for them', () => {
     expect(report(results)).to.include('etcd3 was skipped: etcd is missing.').and.not.include('| etcd3');
+  });
+
+  it('shows the medians in the docs, and the slowest and the fastest round to who runs it', () => {
+    expect(tables(results)).to.include('cycles a second (median)').and.not.include('slowest');
+    expect(report(results)).to.include('cycles a second: median (slowest–fastest)');
   });
 
   it('says of each goal whether it is met', () => {
