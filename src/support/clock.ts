@@ -93,7 +93,10 @@ interface Look {
  */
 const shortestSleepMs = 25;
 
-/** The wall clock has whole milliseconds. Without this, a jump that only one of two comparisons shows is looked at for ever. */
+/**
+ * The wall clock has whole milliseconds. Without this, each call would look again at a jump that only one of two
+ * comparisons shows.
+ */
 const roundingMs = 2;
 
 const fineMs = 10;
