@@ -503,6 +503,21 @@ describe('a guard in PostgreSQL', function () {
       );
   });
 
+  for (const code of ['23505', '42P07', '42710'])
+    it(`goes on if another process creates its table first, which PostgreSQL tells by ${code}`, async () => {
+      await using hold = await locks.hold();
+      const table = `created_first_${code.toLowerCase()}`;
+      const late = Object.create(pool, {
+        query: {
+          value: async (text: string) => {
+            await pool.query(text);
+            throw Object.assign(new Error('It exists'), { code });
+          },
+        },
+      }) as pg.Pool;
+      expect(await fenced(late, hold, () => 'done', { table })).to.equal('done');
+    });
+
   it('says that the outcome is unknown if the answer to the commit is lost', async () => {
     await using hold = await locks.hold();
     await using relay = await loseAnswerTo('COMMIT', portOf(server));

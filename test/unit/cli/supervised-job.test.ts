@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Scope } from '../../../packages/zklock/src/cli/run/scope.ts';
 import type { RunEvent } from '../../../packages/zklock/src/cli/run/report.ts';
 import { SupervisedJob, type Supervision } from '../../../packages/zklock/src/cli/run/supervised-job.ts';
 import type { Hold } from '../../../src/mutex/hold.ts';
@@ -36,7 +37,23 @@ describe('the job of zklock run', function () {
       expect(await outcome).to.deep.equal({ is: 'ended', exitCode: 3 });
     });
 
-  it('says that others run only if one was seen, and not because other programs start processes', async function () {
+  it('says that others run only if one was seen', async () => {
+    for (const isSeen of [false, true]) {
+      const processes = {
+        address: '',
+        add: (pid: number) => void (processes.address = `${pid}`),
+        isAlive: true,
+        isSeen,
+        ended: () => Promise.resolve(),
+      };
+      const told: RunEvent[] = [];
+      const more = { scope: processes as unknown as Scope };
+      await supervised(['true'], (event) => told.push(event), {}, more).job.run();
+      expect(told.find(({ event }) => event === 'command-ended')).to.have.property('othersRun', isSeen);
+    }
+  });
+
+  it('sees no others because other programs start processes', async function () {
     if (process.platform !== 'linux') this.skip();
     const starts = ['-c', 'while :; do for each in 1 2 3 4 5 6 7 8; do (:) & done; wait; done'];
     const busy = [1, 2].map(() => spawn('sh', starts, { stdio: 'ignore' }));
