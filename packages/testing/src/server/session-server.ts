@@ -91,20 +91,23 @@ export class SessionServer implements ConnectionHost {
     if (this.#bySession.get(connection.sessionId) === connection) this.#bySession.delete(connection.sessionId);
   }
 
-  /** Ends the sessions that have timed out. */
+  /** Ends the sessions that have timed out. Their clients are still told of the deletions. */
   expire(): void {
-    for (const { id } of this.#sessions.expired(this.#options.clock.now())) this.endSession(id);
+    for (const { id } of this.#sessions.expired(this.#options.clock.now())) this.endSession(id, true);
   }
 
   /**
    * Ends a session as its timeout would: its ephemeral znodes are deleted, and its connection is closed. Returns false
    * if there is no such session.
+   *
+   * @param isTold whether its client still gets the events of its znodes: a real server sends some, all or none of them
    */
-  endSession(id: bigint): boolean {
+  endSession(id: bigint, isTold = false): boolean {
     if (!this.#sessions.delete(id)) return false;
-    // Before the events: a real server sends its own client some, all or none of them.
-    this.#bySession.get(id)?.close();
+    const connection = this.#bySession.get(id);
+    if (!isTold) connection?.close();
     this.#deliver(this.machine.closeSession(id).events);
+    connection?.close();
     this.settled();
     return true;
   }
