@@ -5,16 +5,36 @@ const server = '127.0.0.1:2181';
 const requests = (...names: string[]): SentRequest[] => names.map((name) => ({ name, bytes: 0 }));
 
 describe('the traits of servers', () => {
-  it('blame the operation that never had an answer, also if others were on their way beside it', () => {
-    const traits = new ServerTraits(() => 0);
+  let traits: ServerTraits;
+  const end = (...operations: string[]): string | undefined =>
+    traits.endedAt(requests(...operations), server, undefined)?.why.operation;
+
+  beforeEach(() => {
+    traits = new ServerTraits(() => 0);
     for (const known of ['create2', 'multi', 'getChildren2', 'sync']) traits.answered(known, 0);
-    const end = (...operations: string[]): string | undefined =>
-      traits.endedAt(requests(...operations), server, undefined)?.why.operation;
+  });
+
+  it('blame the operation that never had an answer, also if others were on their way beside it', () => {
     expect(end('sync')).to.equal(undefined);
     traits.answered('multi', 0);
     expect(end('multi', 'getChildren2', 'sync')).to.equal(undefined);
     traits.answered('multi', 0);
     expect(end('sync', 'exists')).to.equal('sync');
+  });
+
+  it('blame what was in flight at two ends in a row, and not a kind that is new at the second one', () => {
+    expect(end('create2', 'sync')).to.equal(undefined);
+    expect(end('getChildren2', 'sync')).to.equal(undefined);
+    expect(end('sync', 'exists')).to.equal(undefined);
+    expect(end('sync', 'exists')).to.equal('sync');
+  });
+
+  it('blame nothing for an earlier end if it was answered since', () => {
+    expect(end('create2', 'sync')).to.equal(undefined);
+    traits.answered('sync', 0);
+    expect(end('getChildren2', 'sync')).to.equal(undefined);
+    expect(end('getChildren2')).to.equal(undefined);
+    expect(end('getChildren2')).to.equal('getChildren2');
   });
 
   const kinds = ['create2', 'getChildren2', 'getData', 'delete'] as const;
@@ -27,7 +47,6 @@ describe('the traits of servers', () => {
   ];
   for (const [what, first, answered, second, alone] of ends)
     it(`send alone, after two ends with several requests: ${what}`, () => {
-      const traits = new ServerTraits(() => 0);
       for (const kind of kinds) traits.answered(kind, 0);
       traits.endedAt(requests(...first), server, undefined);
       for (const kind of answered) traits.answered(kind, 0);

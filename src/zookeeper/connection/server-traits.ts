@@ -9,6 +9,8 @@ export class ServerTraits {
   readonly #now: () => number;
   /** The kind of request at which the last connections ended, one after another. */
   #suspect: { readonly kind: string; readonly ends: readonly UnknownRequestError[] } | undefined;
+  /** The kinds that were in flight when the last connection ended, and had no answer since. */
+  #unanswered = new Set<string>();
   readonly #fatal = new Map<string, Fatal>();
   readonly #answered = new Set<string>();
   #longestAnswered = 0;
@@ -25,12 +27,14 @@ export class ServerTraits {
    * A connection has ended while these requests had no answer, the oldest first. The suspect is the one that the server
    * does not know, if it `said` so. Or else it is one that no server has ever answered: the longest one, if it is longer
    * than all that were answered, or the first of those that some servers lack. Or else it is the last suspect, as long as
-   * that has no answer, because other requests were on their way beside it. Or else it is the newest that no server has
-   * ever answered. Returns the reason if it was so three times in a row. For a transaction, which was answered before,
+   * that has no answer, because other requests were on their way beside it. Or else it is one that was also in flight at
+   * the last end. Or else it is the newest that no server has ever answered. Returns the reason if it was so three times in a row. For a transaction, which was answered before,
    * that takes twice as many unless the server said so: the network may end connections too, and without transactions no
    * session can prove that it lives.
    */
   endedAt(requests: readonly SentRequest[], server: string, said: UnknownRequestError | undefined): Lack | undefined {
+    const again = requests.find(({ name }) => this.#unanswered.has(name));
+    this.#unanswered = new Set(requests.map(({ name }) => name));
     if (!said && this.#isAmbiguous(requests)) {
       this.#endedAmbiguously(requests);
       return undefined;
@@ -38,7 +42,7 @@ export class ServerTraits {
     const unknown = requests.filter((each) => !this.#isKnown(each));
     const longest = unknown.filter(isLong).sort((a, b) => b.bytes - a.bytes)[0];
     const last = requests.find(({ name }) => name === this.#suspect?.kind);
-    const suspect = longest ?? unknown.find(isOftenMissing) ?? last ?? unknown.at(-1) ?? requests[0];
+    const suspect = longest ?? unknown.find(isOftenMissing) ?? last ?? again ?? unknown.at(-1) ?? requests[0];
     const why = said ?? (suspect && endOf(suspect, server));
     if (why === undefined) return undefined;
     const kind = why.bytes > 0 ? long : why.operation;
@@ -111,6 +115,7 @@ export class ServerTraits {
     if (bytes > longestUsual) this.#answeredLong(bytes);
     if (this.#suspect?.kind === operation) this.#suspect = undefined;
     this.#answered.add(operation);
+    this.#unanswered.delete(operation);
     if (this.#doubt) this.#clear(this.#doubt, { name: operation, bytes });
     if (this.#fatal.size > 0) this.#fatal.delete(operation);
   }
