@@ -132,6 +132,18 @@ describe('the requests of a client', () => {
     expect(requests().filter((op) => op === 'getChildren2')).to.have.length(1);
   });
 
+  it('contain a second list only once for a name that two lists have shown', async () => {
+    const mutex = await ready('doubtful');
+    await lab.observer.create(`${mutex.path}/_c_00000000-0000-4000-8000-000000000000-lock-0000000099`);
+    const lists: number[] = [];
+    for (const _ of [1, 2]) {
+      lab.proxy.clear();
+      await (await mutex.acquire()).release();
+      lists.push(requests().filter((op) => op === 'getChildren2').length);
+    }
+    expect(lists).to.deep.equal([2, 1]);
+  });
+
   it('after one deletion are none: two of five waiters in five sessions get an event', async () => {
     const mutex = await ready('no-herd');
     const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();

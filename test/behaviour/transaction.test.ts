@@ -67,6 +67,12 @@ describe('hold.transaction()', () => {
       expect(ephemerals).to.deep.equal(mode.startsWith('ephemeral') ? [lab.client.session.id] : []);
     });
 
+  it('of a lease of a semaphore writes as its holder', async () => {
+    await using lease = await new InterProcessSemaphore(lab.client, `${lab.path}-leases`, { maxLeases: 2 }).acquire();
+    await lease.transaction().setData(base, bytes('by the lease'), { version: 0 }).commit();
+    expect(await lab.observer.read(base)).to.equal('by the lease');
+  });
+
   it('creates a container, and further operations come after it', async () => {
     const [, child] = await hold
       .transaction()
