@@ -113,6 +113,12 @@ describe('what a logger gets', () => {
     expect(got[0]?.details.err).to.equal(err);
   });
 
+  it('has no password in what an error carries and does not show by `inspect`, whose function is not called', () => {
+    const request = { password: 'open-sesame', [inspect.custom]: () => expect.fail('called') };
+    log.warn('refused', { err: Object.assign(new Error('refused'), { request }) });
+    expect(got[0]?.details.err).to.not.have.property('request');
+  });
+
   it('keeps words that a very short password would be a part of', () => {
     expect(secretsOf([{ scheme: 'digest', credentials: 'orders:a' }])).to.deep.equal(['orders:a']);
     expect(secretsOf([{ scheme: 'other', credentials: '' }])).to.deep.equal([]);
