@@ -9,6 +9,8 @@ const only = process.env['FAULTS_ONLY'] ?? '';
 const pairStep = Number(process.env['FAULTS_PAIRS'] ?? 97);
 const inPairs = new Set(['acquire behind a holder', 'hand-over to another client']);
 const mostShown = 20;
+/** In real time. All pairs of one scenario take an hour where other programs keep the processors busy. */
+const realLimitMs = 3 * 3_600_000;
 
 /** Plays every fault at every frame of these scenarios. Fewer cases than `leastCases` mean that some were lost. */
 export function playEveryFault(what: string, scenarios: readonly Scenario[], leastCases: number): void {
@@ -16,8 +18,11 @@ export function playEveryFault(what: string, scenarios: readonly Scenario[], lea
     const kinds = new Map(scenarios.flatMap(faultsOf).map(({ name }) => [name, 0]));
     let [frames, cases] = [0, 0];
 
-    // The limit of a test is for one case of a scenario, and each case has limits of its own.
-    beforeEach(() => void machine.time.limit(Infinity, () => undefined));
+    beforeEach(function () {
+      // The limit of a test is for one case of a scenario, and each case has limits of its own.
+      machine.time.limit(Infinity, () => undefined);
+      this.currentTest?.timeout(realLimitMs);
+    });
 
     for (const scenario of scenarios)
       it(scenario.name, async () => {
