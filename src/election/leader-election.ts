@@ -10,7 +10,7 @@ import { currentContext, innermostContext, LockContext } from '../mutex/lock-con
 import type { RevocationListener } from '../mutex/report/lock-reporter.js';
 import { MutexAcquirer } from '../mutex/mutex-acquirer.js';
 import { isAbortedBy, untilReleased, withHold } from '../mutex/with-hold.js';
-import { abortHubs } from '../support/abort-signal.js';
+import { abortHubs, newAborter } from '../support/abort-signal.js';
 import type { Deadline } from '../support/deadline.js';
 import { Emitter, Events } from '../support/events.js';
 import { abort } from '../support/no-context.js';
@@ -240,7 +240,7 @@ function candidate(participant: Participant, isLeader: boolean): Candidate {
 
 /** The signal of a job that leads: aborts when the term is lost, and when the caller's signal aborts. */
 class Stopping {
-  readonly #aborter = new AbortController();
+  readonly #aborter = newAborter();
   readonly #stops: readonly (() => void)[];
 
   constructor(term: Hold, signal: AbortSignal | undefined) {

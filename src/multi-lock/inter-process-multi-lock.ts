@@ -1,4 +1,5 @@
 import { LockTimeoutError } from '../client/report/lock-timeout-error.js';
+import { abortHubs } from '../support/abort-signal.js';
 import { systemClock, type Clock } from '../support/clock.js';
 import { refuseOtherCopy } from '../client/package-copy.js';
 import { showByJson } from '../support/shown.js';
@@ -88,9 +89,10 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   async acquire(options?: AcquireOptions): Promise<MultiHold<Part>> {
     const checked = checkAcquireOptions('acquire', options);
     const deadline = this.#clock.now() + (checked.timeoutMs ?? Infinity);
-    for (;;) {
-      const parts = await this.#acquireAll(checked, deadline);
+    for (let round = 0; ; round++) {
+      const parts = await this.#acquireAll(checked, deadline, round);
       if (parts) return this.#handOut(parts, checked);
+      await this.#pause(Math.min(2 ** round, longestPauseMs, deadline - this.#clock.now()), checked.signal);
     }
   }
 
@@ -172,7 +174,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   }
 
   /** Resolves with undefined when one lock was lost during the wait for another. */
-  async #acquireAll(options: AcquireOptions, deadline: number): Promise<Part[] | undefined> {
+  async #acquireAll(options: AcquireOptions, deadline: number, round: number): Promise<Part[] | undefined> {
     const locks = inOrder(this.#locks);
     const holds: Part[] = [];
     try {
@@ -180,6 +182,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
         const hold = await acquireOne(lock, options, {
           leftMs: deadline - this.#clock.now(),
           before: locks[index - 1],
+          round,
         });
         holds.push(hold);
         expectHold(lock.path, hold);
@@ -194,7 +197,25 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     giveBack(holds);
     return undefined;
   }
+
+  /** A lock of your own may give one hold that is not valid after the other, and so fast that no timer would run. */
+  #pause(pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#clock.after(Math.max(0, pauseMs), () => {
+        stop?.();
+        resolve();
+      });
+      const stop =
+        signal &&
+        abortHubs.onAbort(signal, (reason) => {
+          cancel();
+          reject(reason);
+        });
+    });
+  }
 }
+
+const longestPauseMs = 1_000;
 
 /** A lock that can be part of an InterProcessMultiLock: a lock of this library, or one of your own. */
 export interface PartOfMultiLock<Part extends PartHold = PartHold> {
@@ -246,7 +267,11 @@ function hostOf(lock: PartOfMultiLock): LockHost | undefined {
 async function acquireOne<Part extends PartHold>(
   lock: PartOfMultiLock<Part>,
   { timeoutMs, signal, data, releaseTimeoutMs }: AcquireOptions,
-  { leftMs, before }: { readonly leftMs: number; readonly before: PartOfMultiLock | undefined },
+  {
+    leftMs,
+    before,
+    round,
+  }: { readonly leftMs: number; readonly before: PartOfMultiLock | undefined; readonly round: number },
 ): Promise<Part> {
   const common = {
     signal,
@@ -254,7 +279,8 @@ async function acquireOne<Part extends PartHold>(
     ...(releaseTimeoutMs !== undefined && { releaseTimeoutMs }),
   };
   if (timeoutMs === undefined) return lock.acquire(common);
-  if (leftMs <= 0 && timeoutMs > 0)
+  // With a timeout of 0, each lock is tried once.
+  if (leftMs <= 0 && (timeoutMs > 0 || round > 0))
     throw new LockTimeoutError(lock.path, timeoutMs, 'acquired', { timeWent: timeWent(before) });
   try {
     return await lock.acquire({ ...common, timeoutMs: Math.max(0, leftMs) });

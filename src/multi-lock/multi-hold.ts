@@ -4,7 +4,7 @@ import { showByJson } from '../support/shown.js';
 import { LockLostError } from '../client/report/lock-lost-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
-import { abortHubs } from '../support/abort-signal.js';
+import { abortHubs, newAborter } from '../support/abort-signal.js';
 import { checkLeaseMs, type AcquireOptions } from '../mutex/acquire-options.js';
 import { GuardedTransaction } from '../mutex/transaction/guarded-transaction.js';
 import { HoldLease } from '../mutex/hold-lease.js';
@@ -238,7 +238,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   }
 
   #newAborter(): AbortController {
-    const aborter = new AbortController();
+    const aborter = newAborter();
     if (this.#state.at === 'open' && !this.loss)
       this.#stops.push(...this.holds.map((hold) => abortHubs.onAbort(hold.signal, (reason) => abort(aborter, reason))));
     return aborter;

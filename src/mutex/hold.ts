@@ -2,6 +2,7 @@ import type { LockHost } from '../client/lock-host.js';
 import type { LockKind } from '../client/report/lock-event.js';
 import { isStandard } from '../driver/standard-driver.js';
 import type { Clock } from '../support/clock.js';
+import { newAborter } from '../support/abort-signal.js';
 import { abort } from '../support/no-context.js';
 import { LockLostError } from '../client/report/lock-lost-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
@@ -183,7 +184,7 @@ export class Hold implements AsyncDisposable {
   get signal(): AbortSignal {
     if (this.#aborter === undefined) {
       const { loss } = this;
-      this.#aborter = new AbortController();
+      this.#aborter = newAborter();
       if (loss) this.#aborter.abort(loss);
     }
     return this.#aborter.signal;

@@ -10,7 +10,7 @@ import { inNoContext } from '../support/no-context.js';
 import { dataOfOptions, type MutexAcquireOptions } from './acquire-options.js';
 import { Hold, type HeldLock, type HoldKeeper } from './hold.js';
 import type { LockObjectEvents } from './report/hold-events.js';
-import { innermostContext, type LockContext } from './lock-context.js';
+import { currentContext, innermostContext, type LockContext } from './lock-context.js';
 import { LockReporter, type RevocationListener } from './report/lock-reporter.js';
 import type { LockMode } from './report/lock-tracing.js';
 import { checkMutexOptions, type CheckedMutexOptions } from './mutex-options.js';
@@ -134,9 +134,11 @@ export class MutexAcquirer implements HoldKeeper {
     if (this.report.isHeard) this.report.failed(deadline, this.#explained(deadline.late()));
   }
 
-  /** Returns the error with its reason, if a function around the call holds the lock. */
+  /** Returns the error with its reason, if a function around the call holds the lock as another owner. */
   #explained(error: unknown): unknown {
     if (!(error instanceof LockTimeoutError)) return error;
+    // A downgrade waits for the servers alone.
+    if (this.lock.kind === 'read' && this.#shared.heldByPair(currentContext())) return error;
     const [around] = this.#heldAround();
     if (around === undefined) return error;
     const { grant } = around.hold;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Listeners } from './listeners.js';
 import { callApplication, inNoContext } from './no-context.js';
 
@@ -14,6 +15,13 @@ export function abortReason(signal: AbortSignal): unknown {
   } catch (error) {
     return error;
   }
+}
+
+/** The controller of a signal for the application, whose job may give it to many calls at the same time. */
+export function newAborter(): AbortController {
+  const aborter = new AbortController();
+  setMaxListeners(0, aborter.signal); // Node.js would warn of a leak at the eleventh
+  return aborter;
 }
 
 /** @throws the reason of a signal that has aborted */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import {
+  InterProcessMultiLock,
   InterProcessMutex,
   InterProcessReadWriteLock,
   InterProcessSemaphore,
@@ -97,6 +98,23 @@ describe('a hold', () => {
       } finally {
         globalThis.AbortController = Original;
       }
+    });
+
+    it('may have many listeners at the same time, and Node.js warns of no leak', async () => {
+      const election = new LeaderElection(lab.client, `${lab.path}-election`);
+      const multi = new InterProcessMultiLock([lab.mutex, new InterProcessMutex(lab.client, `${lab.path}-other`)]);
+      const warnings: Error[] = [];
+      const warned = (warning: Error): unknown => warnings.push(warning);
+      process.on('warning', warned);
+      const listen = (signal: AbortSignal): void => {
+        for (let count = 0; count < 11; count++) signal.addEventListener('abort', () => undefined);
+      };
+      await lab.mutex.withLock(({ signal }) => listen(signal));
+      await multi.withLock(({ signal }) => listen(signal));
+      await election.lead((_term, stop) => listen(stop));
+      await new Promise(setImmediate); // Node.js emits a warning later
+      process.off('warning', warned);
+      expect(warnings).to.deep.equal([]);
     });
 
     it('is not aborted by a normal release', async () => {

@@ -240,6 +240,27 @@ describe('a multi-lock', () => {
     });
   }
 
+  it('pauses before it starts over, although a lock of your own gives only holds that are not valid', async () => {
+    let acquires = 0;
+    const own: PartOfMultiLock = {
+      path: 'own',
+      acquire: () => {
+        acquires += 1;
+        return Promise.resolve({ isValid: false, signal: new AbortController().signal, release: async () => 'lost' });
+      },
+    };
+    const both = new InterProcessMultiLock([mutex('a'), own]);
+    expect(await both.tryAcquire()).to.equal(undefined);
+    expect(acquires).to.equal(1);
+    const stop = new AbortController();
+    const waiting = rejection(both.acquire({ signal: stop.signal }));
+    await lab.sleep(5_000);
+    stop.abort(new Error('stopped'));
+    expect(await waiting).to.equal(stop.signal.reason);
+    expect(acquires).to.be.within(10, 20);
+    await areFree('a');
+  });
+
   for (const name of ['a', 'b'])
     it(`starts over if it loses lock ${name} while it waits for lock c`, async () => {
       const gate = await mutex('c', lab.other).acquire();

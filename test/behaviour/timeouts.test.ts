@@ -373,6 +373,15 @@ describe('a timeout error', () => {
     });
   });
 
+  it('reports the silence of the servers to a writer that cannot downgrade, and not its own write lock', async () => {
+    const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path);
+    await writeLock.withLock(async () => {
+      await lab.disconnect();
+      expect(await late(readLock.acquire({ timeoutMs: 100 }))).to.have.property('reason', 'no-answer');
+      await lab.proxy.accept();
+    });
+  });
+
   it('has a stack that leads to the waiting code', async () => {
     await using _hold = await lab.theirs.acquire();
     const caller = async (): Promise<void> => {

@@ -73,6 +73,13 @@ describe('the server of the web console', () => {
     for (const file of ['folder.cts', 'index.html', '..%2f..%2fpackage.json', 'api/none'])
       expect((await ask(`${url}${file}`)).status, file).to.equal(404);
     expect((await ask(url, 'DELETE')).status).to.equal(405);
+    const head = await ask(url, 'HEAD');
+    expect([head.status, head.headers['content-type'], head.text]).to.deep.equal([
+      200,
+      page.headers['content-type'],
+      '',
+    ]);
+    expect((await ask(`${url}api/events`, 'HEAD')).status).to.equal(405);
   });
 
   it('has all locks as JSON, and one lock with all its waiters', async () => {

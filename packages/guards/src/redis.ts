@@ -67,11 +67,12 @@ function begin(client: RedisClient, fence: Fence): Transaction<RedisTransaction>
   return {
     tx,
     claim: () => run('claim'),
+    settle: () => Promise.resolve(tx.close()),
     commit: async () => tx.replies.push(...(await run('commit'))),
     rollback: () => Promise.resolve(),
     // An error of Redis begins with its code, such as WRONGTYPE. A minified bundle has other names of classes.
     isAnswer: (error) => /^[A-Z][A-Z0-9_]+ /.test((error as Error).message),
-    release: () => undefined,
+    release: () => tx.close(),
   };
 }
 

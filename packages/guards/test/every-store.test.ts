@@ -135,7 +135,7 @@ for (const library of libraries) {
       expect(await desk.written()).to.deep.equal(['b']);
     });
 
-    if (library === 'pg' || library === 'mysql2')
+    if (library === 'pg' || library === 'mysql2' || isRedis)
       it('sends nothing more of a job that goes on after `fenced` has settled', async () => {
         await using hold = await new InterProcessMutex(client, lock).acquire();
         for (const ends of [() => undefined, () => Promise.reject(new Error('the job failed'))]) {

@@ -364,11 +364,15 @@ describe('a guard in PostgreSQL', function () {
 
   it('knows that nothing was committed if the connection is lost in a statement whose error the job ignores', async () => {
     await using hold = await locks.hold();
-    for (const goesOn of [false, true]) {
+    const otherPromises = postgresPool(portOf(server), { Promise: OwnPromise as unknown as PromiseConstructor });
+    for (const [from, goesOn] of [pool, otherPromises].flatMap((each) => [
+      [each, false] as const,
+      [each, true] as const,
+    ])) {
       const error = await rejection(
-        fenced(pool, hold, async (tx) => {
+        fenced(from, hold, async (tx) => {
           const pid = await pidOf(tx);
-          const ignored = rejection(tx.query('SELECT pg_sleep(20)'));
+          const ignored = rejection(Promise.resolve(tx.query('SELECT pg_sleep(20)')));
           await pool.query(end, [pid]);
           await ignored;
           if (goesOn) await tx.query(insert, ['a']);
@@ -377,6 +381,7 @@ describe('a guard in PostgreSQL', function () {
       expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
       expect(error.cause).to.include({ code: '57P01' });
     }
+    await otherPromises.end();
   });
 
   it('lets a query of its own class learn of the lost connection by its own way', async () => {
@@ -634,4 +639,16 @@ describe('a guard in PostgreSQL', function () {
 function portOf(server: StoreServer | undefined): number {
   if (!server) throw new Error('PostgreSQL does not run');
   return server.port;
+}
+
+/** A `Promise` for a pool that is no native one, such as Bluebird's. */
+class OwnPromise<T> {
+  readonly then;
+  readonly catch;
+
+  constructor(run: ConstructorParameters<typeof Promise<T>>[0]) {
+    const native = new Promise(run);
+    this.then = native.then.bind(native);
+    this.catch = native.catch.bind(native);
+  }
 }

@@ -119,6 +119,44 @@ for (const library of sqliteLibraries) {
       expect(written()).to.deep.equal([]);
     });
 
+    it('reports no rejection of a promise that it refuses', async () => {
+      await using hold = await held();
+      const reported: unknown[] = [];
+      const report = (error: unknown): unknown => reported.push(error);
+      process.on('unhandledRejection', report);
+      await rejection(fenced(db, hold, () => Promise.reject(new Error('the job failed'))));
+      await immediate();
+      process.off('unhandledRejection', report);
+      expect(reported).to.deep.equal([]);
+    });
+
+    it('refuses an iterator as the result, and stores nothing', async () => {
+      await using hold = await held();
+      const job = (): unknown => {
+        write('a');
+        return db.prepare('SELECT text FROM written').iterate();
+      };
+      expect((await rejection(fenced(db, hold, job))).message).to.match(/^Expected the job to return a value/);
+      expect(written()).to.deep.equal([]);
+    });
+
+    if (library === 'better-sqlite3')
+      it('reports a transaction that an iterator of the job keeps open', async () => {
+        await using hold = await held();
+        let rows: Iterator<unknown> | undefined;
+        const job = (): void => {
+          write('a');
+          rows = db.prepare('SELECT text FROM written').iterate();
+          rows.next();
+        };
+        const error = await rejection(fenced(db, hold, job));
+        expect(error).to.include({ code: 'ERR_LOCK_GUARD_FAILED' });
+        expect(error.message).to.match(/^The transaction is still open/);
+        rows?.return?.();
+        db.exec('ROLLBACK');
+        expect(written()).to.deep.equal([]);
+      });
+
     it('lets what its job has started call again, because the transaction is over by then', async () => {
       await using hold = await held();
       let later: Promise<unknown> | undefined;

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { isPromise } from '../fenced.js';
 import { afterTheEnd, connectionLost, GuardError, refusal } from '../guard-error.js';
 import { codeOf } from '../sql.js';
 
@@ -46,7 +47,8 @@ export class JobClient {
   }
 
   #remember(sent: unknown): unknown {
-    if (!(sent instanceof Promise)) return sent;
+    // A pool may have a `Promise` of its own.
+    if (!isPromise(sent)) return sent;
     const answer = sent.then(
       (result: unknown) => {
         this.#ending = undefined;
@@ -59,7 +61,7 @@ export class JobClient {
         throw error;
       },
     );
-    this.#last = sent.catch(() => undefined);
+    this.#last = Promise.resolve(sent).catch(() => undefined);
     return answer;
   }
 }

@@ -8,7 +8,11 @@ import type { Desk } from './desk.ts';
 export type SqliteLibrary = 'better-sqlite3' | 'node:sqlite';
 
 interface Database extends SqliteDatabase {
-  prepare(sql: string): { run(...values: (string | bigint)[]): unknown; all(...values: string[]): unknown[] };
+  prepare(sql: string): {
+    run(...values: (string | bigint)[]): unknown;
+    all(...values: string[]): unknown[];
+    iterate(): Iterator<unknown>;
+  };
   close(): unknown;
 }
 
