@@ -67,6 +67,8 @@ describe('a connect string', () => {
     ['zk1;zk2', '"zk1;zk2" is neither a host name nor an IP address'],
     ['zk1:2181:2182', '"zk1:2181:2182" is neither a host name nor an IP address'],
     ['::1', '"::1" is an IPv6 address and needs brackets, as in [::1]:2181'],
+    ['::1:44097', '"::1:44097" is an IPv6 address and needs brackets, as in [::1]:2181'],
+    ['1:2:3:4:5:6:7:8:2181', '"1:2:3:4:5:6:7:8:2181" is an IPv6 address and needs brackets, as in [::1]:2181'],
     ['zk1,fe80::1:2181', '"fe80::1:2181" is an IPv6 address and needs brackets, as in [::1]:2181'],
     ['[]', '"[]" has no host'],
     ['[zk1]:2181', '"[zk1]:2181" is neither a host name nor an IP address'],

@@ -98,7 +98,7 @@ function isHostName(host: string): boolean {
 }
 
 function unreadable(server: string): string {
-  if (isIPv6(server))
+  if (isIPv6(server) || isIPv6(server.replace(/:\d+$/, '')))
     return `${printableJson(server)} is an IPv6 address and needs brackets, as in [::1]:${defaultPort}`;
   return `${printableJson(server)} is neither a host name nor an IP address`;
 }
