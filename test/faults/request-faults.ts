@@ -28,15 +28,17 @@ export const requestFaults: readonly Fault[] = [
   },
   {
     name: 'kills its connection, each time',
-    lastsMs: longMs + untriedMs,
+    lastsMs: longMs + 3 * untriedMs,
     refuses: true,
     excludes: whereNoRequest,
     strike: ({ op }, run) => {
+      // A second fault may end the connection on which it is tried again. Then it is not tried for twice as long.
+      const healedMs = run.longestWaitMs === Infinity ? untriedMs : 3 * untriedMs;
       const stop = run.wire.proxy.on((frame) => (frame.from === 'client' && frame.op === op ? 'cut' : undefined));
       void run.heals(
         sleep(longMs).then(() => {
           stop();
-          return sleep(untriedMs);
+          return sleep(healedMs);
         }),
       );
       return 'cut';
