@@ -32,7 +32,8 @@ export function order(history: History): Violation[] {
  *   mutex.
  * - The threads of a peer call at the same time.
  * - With weights, the check `weights` decides who may overtake.
- * - A call before the first grant on a path may have to create the path, while later calls find it.
+ * - A call before the first grant on a path may have to create the path, while later calls find it. So may a call after
+ *   the servers have removed the empty path: its znodes are counted from 0 again.
  */
 export function pairsInOrder(history: History): [Granted, Granted][] {
   return [...grouped(queuers(history), ({ incarnation, path }) => `${incarnation.client} ${path}`).values()].flatMap(
@@ -77,10 +78,15 @@ function isUndisturbed(
   { faults, grants, run }: History,
 ): boolean {
   if (kind === 'many' && (run.peers?.length ?? 0) > 0) return false;
-  if (calledAt < (grants.get(path)?.[0]?.granted.t ?? Infinity)) return false;
+  const before = grants.get(path)?.findLast((each) => each.granted.t <= calledAt);
+  if (before === undefined || numberOf(granted) < numberOf(before.granted)) return false;
   if (incarnation.upsets.some((t) => t >= calledAt && t <= granted.t)) return false;
   return !faults.some(
     ({ kind, target, beganAt, healedAt }) =>
       kind === 'delete-znode' && target.startsWith(`${path}/`) && beganAt <= granted.t && healedAt >= calledAt,
   );
+}
+
+function numberOf({ hold }: Granted['granted']): number {
+  return Number(/\d+$/.exec(hold));
 }
