@@ -103,6 +103,7 @@ export class Judge implements Bench {
       this.#leases.released(claim);
       this.revocations.released(claim);
       this.tenures.released(claim);
+      this.taken.released(claim);
     }
     claim.isReleased = true;
     this.recorder.owner(claim.owner.client.name, claim.owner.id, {

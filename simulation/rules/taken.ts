@@ -5,14 +5,16 @@ import type { Bench } from './bench.ts';
 import { isOrdered } from './order.ts';
 
 /**
- * A third party that deletes a znode excuses its owner until the news arrives, and no longer: no lock is
- * handed over without a connection, because no server would confirm it; a connection that began after the deletion
+ * A third party that deletes a znode excuses its owner until the news arrives, and no longer: no hand-over
+ * begins without a connection, because no server would confirm it; a connection that began after the deletion
  * reports it before the znode is granted; and a holder is told in the event in which its client is.
  */
 export class Taken {
   readonly #bench: Bench;
   /** When znodes were deleted by a third party. */
   readonly #takenAt = new Map<string, number>();
+  /** The znodes of holders that released with a connection. It may have ended before the next one was proven. */
+  readonly #handedOver = new Set<string>();
   readonly #told: Claim[] = [];
   readonly #outageMs: number;
   readonly #laggingMs: number;
@@ -34,26 +36,32 @@ export class Taken {
     this.#outageUntil = Math.max(this.#outageUntil, this.#bench.now() + forMs + this.#outageMs);
   }
 
+  released({ hold, path }: Claim): void {
+    if (isConnected(hold)) this.#handedOver.add(path);
+  }
+
   granted(claim: Claim): void {
     const { hold, owner, path } = claim;
     // The parts of such a call are granted one after another, and told together.
     if (hold.isReentrant || owner.call.how === 'multi' || owner.call.how === 'many' || owner.lock.is === 'semaphore')
       return;
-    if (isOrdered(claim) && owner.role !== 'reader' && !isConnected(hold) && this.#isBehindOwn(claim))
+    const before = this.#ownBefore(claim);
+    if (isOrdered(claim) && owner.role !== 'reader' && !isConnected(hold) && before && !this.#handedOver.has(before))
       this.#bench.tell('taken', `${nameOf(claim)} was handed its lock without a connection`);
     const takenAt = this.#takenAt.get(path) ?? Infinity;
     const beganAt = owner.client.connectedAt.get(claim.sessionId) ?? -Infinity;
-    const isEarlyHandOver = this.#bench.now() < claim.calledAt + latestWatchedMs && this.#isBehindOwn(claim);
+    const isEarlyHandOver = this.#bench.now() < claim.calledAt + latestWatchedMs && before !== undefined;
     if (takenAt + this.#laggingMs < beganAt && takenAt > this.#outageUntil && !isEarlyHandOver)
       this.#bench.tell('taken', `${nameOf(claim)} was granted a znode that was gone before its connection began`);
   }
 
-  /** True if an older znode of the same session stands before it: the holder's, from which it got the lock. */
-  #isBehindOwn({ path, sessionId, owner: { lock } }: Claim): boolean {
+  /** The older znode of the same session that stands before it: the holder's, from which it got the lock. */
+  #ownBefore({ path, sessionId, owner: { lock } }: Claim): string | undefined {
     const committed = this.#bench.committed();
     return committed
       .children(lock.path)
-      .some((name) => sequenceOf(name) < sequenceOf(path) && committed.ownerOf(`${lock.path}/${name}`) === sessionId);
+      .map((name) => `${lock.path}/${name}`)
+      .find((older) => sequenceOf(older) < sequenceOf(path) && committed.ownerOf(older) === sessionId);
   }
 
   /**
