@@ -7,11 +7,11 @@ import ts from 'typescript';
  * not changed since the last question is not read again.
  */
 export class Types {
-  #files;
+  #folder;
   #service;
 
   constructor(folder, files) {
-    this.#files = files.map((file) => join(folder, file));
+    this.#folder = folder;
     const { config } = ts.readConfigFile(join(folder, 'tsconfig.json'), ts.sys.readFile);
     const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, folder);
     this.#service = ts.createLanguageService({
@@ -20,16 +20,17 @@ export class Types {
       getCompilationSettings: () => ({ ...options, noUnusedLocals: false, noUnusedParameters: false }),
       getCurrentDirectory: () => folder,
       getDefaultLibFileName: ts.getDefaultLibFilePath,
-      getScriptFileNames: () => this.#files,
+      getScriptFileNames: () => files.map((file) => join(folder, file)),
       getScriptVersion: (file) => String(statSync(file).mtimeMs),
       getScriptSnapshot: (file) => ts.ScriptSnapshot.fromString(readFileSync(file, 'utf8')),
     });
   }
 
-  /** The errors in the files; '' if there are none. */
-  errors() {
+  /** The errors in some of the files; '' if there are none. */
+  errorsIn(files) {
     const service = this.#service;
-    return this.#files
+    return files
+      .map((file) => join(this.#folder, file))
       .flatMap((file) => [...service.getSyntacticDiagnostics(file), ...service.getSemanticDiagnostics(file)])
       .map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)
       .join('\n');
