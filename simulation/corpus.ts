@@ -31,7 +31,7 @@ export class Corpus {
     return plan && mate && ([...plan, ...mate.slice(-1)].slice(-longest) as readonly number[] as Lineage);
   }
 
-  /** Of a few kept plans, the one whose features are the rarest together. */
+  /** Returns the one of a few kept plans whose features are the rarest together. */
   #rarest(random: Random): Lineage | undefined {
     let rarest = { lineage: undefined as Lineage | undefined, rarity: 0 };
     for (let tries = 0; tries < 8 && this.#kept.length > 0; tries += 1) {
