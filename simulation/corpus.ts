@@ -2,10 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Random } from '../lab/random.ts';
 import { lineageOf, textOf, type Lineage } from './lineage.ts';
 
-/** The plans that have reached something that no plan before them had. Further plans are mutants of them. */
+/** The plans that have reached something that no plan before them had. Further plans cross two of them. */
 export class Corpus {
-  readonly #kept: Lineage[] = [];
-  readonly #features = new Set<string>();
+  readonly #kept: Kept[] = [];
+  /** How many runs have reached each feature. */
+  readonly #counts = new Map<string, number>();
 
   /** The plans of the file, without their comments. */
   static read(file: string): Lineage[] {
@@ -20,30 +21,46 @@ export class Corpus {
   }
 
   get features(): number {
-    return this.#features.size;
+    return this.#counts.size;
   }
 
-  /** Every third plan is a fresh one. Of those that are kept, the latest are mutated more often. */
-  next(random: Random): Lineage {
-    const number = 1 + random.whole(2 ** 30);
-    const parent = this.#kept[Math.floor(this.#kept.length * Math.sqrt(random.next()))];
-    return parent === undefined || parent.length > longest || random.chance(1 / 3) ? [number] : [...parent, number];
+  /** Crosses two plans that have reached what few runs reach. Undefined before any plan has reached anything. */
+  crossing(random: Random): Lineage | undefined {
+    const [plan, mate] = [this.#rarest(random), this.#rarest(random)];
+    // Each crossing leaves about half of the plan, so nothing is left of older ones.
+    return plan && mate && ([...plan, ...mate.slice(-1)].slice(-longest) as readonly number[] as Lineage);
+  }
+
+  /** Returns the one of a few kept plans whose features are the rarest together. */
+  #rarest(random: Random): Lineage | undefined {
+    let rarest = { lineage: undefined as Lineage | undefined, rarity: 0 };
+    for (let tries = 0; tries < 8 && this.#kept.length > 0; tries += 1) {
+      const { lineage, reached } = this.#kept[random.whole(this.#kept.length)] as Kept;
+      const rarity = [...reached].reduce((sum, feature) => sum + 1 / (this.#counts.get(feature) ?? 1), 0);
+      if (rarity > rarest.rarity) rarest = { lineage, rarity };
+    }
+    return rarest.lineage;
   }
 
   /** Keeps the plan if its run has reached something new. */
   ran(lineage: Lineage, reached: ReadonlySet<string>): void {
-    const before = this.#features.size;
-    for (const feature of reached) this.#features.add(feature);
-    if (this.#features.size > before) this.#kept.push(lineage);
+    const before = this.features;
+    for (const feature of reached) this.#counts.set(feature, (this.#counts.get(feature) ?? 0) + 1);
+    if (this.features > before) this.#kept.push({ lineage, reached });
   }
 
   /** Writes the plans that were kept. */
   write(file: string): void {
-    writeFileSync(file, `${this.#kept.map(textOf).join('\n')}\n`);
+    writeFileSync(file, `${this.#kept.map(({ lineage }) => textOf(lineage)).join('\n')}\n`);
   }
 }
 
-const longest = 12;
+interface Kept {
+  readonly lineage: Lineage;
+  readonly reached: ReadonlySet<string>;
+}
+
+const longest = 4;
 
 function refuse(word: string): never {
   throw new RangeError(`Expected the corpus to have plans such as 17~5003, got ${JSON.stringify(word)}`);

@@ -4,7 +4,7 @@ import { withMoves } from './draw-moves.ts';
 import { withMultiLocks } from './draw-multi-locks.ts';
 import { drawPlan } from './draw-plan.ts';
 import { withTurns } from './draw-turns.ts';
-import { isFault, type Plan, type Step } from './plan.ts';
+import type { LockPlan, Plan } from './plan.ts';
 
 /**
  * A plan by the numbers that it comes from: the seed that it was drawn from, and those of its mutations. Its text, such as
@@ -23,47 +23,47 @@ export function lineageOf(text: string): Lineage | undefined {
   return [seed, ...mutations];
 }
 
-export function planOf(
-  [seed, ...mutations]: Lineage,
-  size: { readonly steps: number; readonly members: number },
-): Plan {
-  // Every second plan is one of grounds.
-  const drawn = withMultiLocks(withTurns(withMoves(seed % 2 === 0 ? drawGround(seed, size) : drawPlan(seed, size))));
-  return mutations.reduce((plan, mutation) => mutated(plan, mutation, size), drawn);
+export function planOf([seed, ...mutations]: Lineage, size: Size): Plan {
+  return mutations.reduce((plan, mate) => crossed(plan, mate, size), drawn(seed, size));
 }
 
-/** One to three small changes of a plan. */
-function mutated(plan: Plan, mutation: number, size: { readonly steps: number; readonly members: number }): Plan {
-  const random = new Random(mutation, 4);
-  const donor = drawPlan(mutation, size);
-  let { steps } = plan;
-  for (let changes = 1 + random.whole(3); changes > 0; changes -= 1) steps = changed(steps, donor, random);
-  return { ...plan, steps: steps.toSorted((a, b) => a.at - b.at) };
+interface Size {
+  readonly steps: number;
+  readonly members: number;
 }
 
-function changed(steps: readonly Step[], donor: Plan, random: Random): readonly Step[] {
-  const from = random.whole(steps.length);
-  const count = 1 + random.whole(8);
-  const at = steps[from]?.at ?? 0;
-  const inside = (_: Step, index: number): boolean => index >= from && index < from + count;
-  switch (random.whole(5)) {
-    case 0: // what was seconds apart comes within ten milliseconds
-      return steps.map((step, index) => (inside(step, index) ? { ...step, at: at + random.between(0, 10) } : step));
-    case 1:
-      return steps.length > count ? steps.toSpliced(from, count) : steps;
-    case 2: {
-      const later = random.between(0, 1.5) * donor.sessionTimeoutMs;
-      return [...steps, ...steps.filter(inside).map((step) => ({ ...step, at: step.at + later }))];
-    }
-    case 3: {
-      // A call fits only the locks of its own plan.
-      const faults = donor.steps.filter(isFault).slice(0, count);
-      const begin = faults[0]?.at ?? 0;
-      return [...steps, ...faults.map((fault) => ({ ...fault, at: at + fault.at - begin }))];
-    }
-    default: {
-      const later = random.between(0, 20);
-      return steps.map((step, index) => (index >= from ? { ...step, at: step.at + later } : step));
-    }
-  }
+/** Every second plan is one of grounds. */
+function drawn(seed: number, size: Size): Plan {
+  return withMultiLocks(withTurns(withMoves(seed % 2 === 0 ? drawGround(seed, size) : drawPlan(seed, size))));
+}
+
+/**
+ * The plan, crossed with the plan of another seed: all locks of both, the begin of the one's steps, and beside it the end
+ * of the other's. Circumstances that neither was drawn for come together, in as many steps as one of them has.
+ */
+function crossed(plan: Plan, seed: number, size: Size): Plan {
+  const random = new Random(seed, 4);
+  const mate = drawn(seed, size);
+  const { locks } = plan;
+  const share = random.between(0.2, 0.8);
+  const begin = plan.steps.slice(0, Math.ceil(share * plan.steps.length));
+  const end = mate.steps.slice(Math.ceil(share * mate.steps.length));
+  // The end begins while the begin goes on.
+  const laterMs = (begin[random.whole(begin.length)]?.at ?? 0) - (end[0]?.at ?? 0);
+  const moved = end.map((step) => ({
+    ...step,
+    at: step.at + laterMs,
+    ...('lock' in step && { lock: step.lock + locks.length }),
+  }));
+  return {
+    ...(random.chance(0.5) ? plan : mate),
+    seed,
+    locks: [...locks, ...mate.locks.map((lock) => renamed(lock, locks.length))],
+    steps: [...begin, ...moved].toSorted((a, b) => a.at - b.at),
+  };
+}
+
+function renamed(lock: LockPlan, number: number): LockPlan {
+  const path = `${lock.path}.${number}`;
+  return 'sharedCount' in lock ? { ...lock, path, sharedCount: `${lock.sharedCount}.${number}` } : { ...lock, path };
 }

@@ -1,5 +1,6 @@
 // npm run simulate [-- --seeds 1..1000 | --minutes 3] [--steps 100 --members 3 --stop-at 1 --out folder]
-// --corpus file: first the plans of a corpus. --steer file: mutants of what reaches something new, which goes into the file.
+// --corpus file: first the plans of a corpus. --steer file: after each seed a crossing of two plans that have reached
+// something new. These plans go into the file.
 // --all-points: fail if a point that the library marks was not reached, unless `unreached` says why.
 import { Random } from '../lab/random.ts';
 import { Corpus } from './corpus.ts';
@@ -76,7 +77,12 @@ function* lineagesOf({ corpus: file, then }: Plans, corpus: Corpus): Iterable<Li
   if (file !== undefined) yield* Corpus.read(file);
   if (then.are === 'one') yield then.lineage;
   else if (then.are === 'seeds') for (let seed = then.from; seed <= then.to; seed += 1) yield [seed];
-  else for (const random = new Random(then.from, 5); ;) yield corpus.next(random);
+  else
+    for (let seed = then.from, random = new Random(seed, 5); ; seed += 1) {
+      yield [seed];
+      const crossing = corpus.crossing(random);
+      if (crossing) yield crossing;
+    }
 }
 
 function described({ corpus, then }: Plans): string {

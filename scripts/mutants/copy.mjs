@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { root } from '../bootstrap.mjs';
 import { passages, replacePassage } from './passage.mjs';
+import { Types } from './types.mjs';
 
 /** A copy of the working tree, including uncommitted changes, in which one mutation at a time can be made. */
 export class Copy {
@@ -40,37 +41,36 @@ export class Copy {
   }
 }
 
-/** Tells how many of the broken builds with this part in their name are not caught. Sets the exit code. */
+/**
+ * Tells how many of the broken builds with this part in their name are not caught. Sets the exit code. All of them are
+ * made in one copy, one after another.
+ */
 export async function catchAll(all, part, isCaught) {
   const builds = all.filter(({ name }) => name.includes(part));
-  const temporary = temporaryFolder('broken');
+  const copy = new Copy(temporaryFolder('broken'));
+  const types = new Types(copy.folder, [...new Set(builds.flatMap(filesOf))]);
   let problems = builds.length === 0 ? 1 : 0;
   for (const build of builds) {
-    const copy = brokenCopy(build, temporary);
-    if (copy === undefined || !(await isCaught(build, copy.folder))) problems += 1;
+    const reverts = broken(build, copy);
+    const errors = types.errorsIn(filesOf(build));
+    if (errors !== '') console.log(`DOES NOT COMPILE: ${build.name}\n${errors}`);
+    if (reverts.length === 0 || errors !== '' || !(await isCaught(build, copy.folder))) problems += 1;
+    for (const revert of reverts) revert();
   }
   console.log(`${builds.length} broken builds, ${problems} not caught`);
   process.exitCode = problems === 0 ? 0 : 1;
 }
 
-/**
- * A copy with all edits of a build. Undefined, with the reason on the screen, if the code of an edit is not there exactly
- * once, or if the copy does not compile: it would break every run, which proves nothing.
- */
-function brokenCopy({ name, edits }, parent) {
+function filesOf({ edits }) {
+  return edits.map(({ file }) => file);
+}
+
+/** Makes all edits of a build. Makes none, and says why, if the code of one is not there exactly once. */
+function broken({ name, edits }, copy) {
   const stale = edits.filter(({ file, find }) => passages(readFileSync(join(root, file), 'utf8'), find).length !== 1);
-  if (stale.length > 0) {
-    console.log(`STALE: ${name}: ${stale.map(({ file }) => file).join(', ')}`);
-    return undefined;
-  }
-  const copy = new Copy(parent);
-  for (const edit of edits) copy.mutate(edit);
-  const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const options = ['--noEmit', '--noUnusedLocals', 'false', '--noUnusedParameters', 'false', '--project', copy.folder];
-  const { status, stdout } = spawnSync(process.execPath, [compiler, ...options], { encoding: 'utf8' });
-  if (status === 0) return copy;
-  console.log(`DOES NOT COMPILE: ${name}\n${stdout}`);
-  return undefined;
+  if (stale.length === 0) return edits.map((edit) => copy.mutate(edit)).reverse();
+  console.log(`STALE: ${name}: ${stale.map(({ file }) => file).join(', ')}`);
+  return [];
 }
 
 /** A folder that is deleted when this process ends. */

@@ -4,7 +4,8 @@ import type { Owner } from '../owner.ts';
 
 /**
  * The acquires of one client join the queue of a mutex in the order in which they were called, unless a fault has hurt
- * the client meanwhile, or the path of the lock was missing. The data of the znodes name the acquires.
+ * the client meanwhile, or the path of the lock was missing. A call that may not wait looks at the queue first, so a later
+ * call may join before it. The data of the znodes name the acquires.
  */
 export class Calls {
   readonly #bench: Pick<Bench, 'tell' | 'now' | 'committed'>;
@@ -25,7 +26,7 @@ export class Calls {
   }
 
   called({ id, client, lock, call }: Owner): void {
-    if (lock.is !== 'mutex' || !inOrder.has(call.how) || /\D$/.test(id)) return;
+    if (lock.is !== 'mutex' || !inOrder.has(call.how) || call.timeoutMs === 0 || /\D$/.test(id)) return;
     const isThere = this.#bench.committed().ownerOf(lock.path) !== undefined;
     this.#byId.set(`${id} at ${lock.path}`, {
       number: (this.#calls += 1),

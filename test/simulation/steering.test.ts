@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { Random } from '../../lab/random.ts';
 import { Corpus } from '../../simulation/corpus.ts';
 import { lineageOf, planOf, textOf } from '../../simulation/lineage.ts';
+import type { Plan } from '../../simulation/plan.ts';
 import { Points } from '../../simulation/points.ts';
 import { observer, reached } from '../../src/support/reached.ts';
 
 const size = { steps: 40, members: 3 };
 
 describe('a lineage', () => {
-  it('is the same plan each time, and another one after each mutation', () => {
+  it('is the same plan each time, and another one after each crossing', () => {
     const plans = ['7', '7~1', '7~2', '7~1~2'].map((text) => {
       const lineage = lineageOf(text);
       if (!lineage) throw new Error(text);
@@ -21,10 +22,24 @@ describe('a lineage', () => {
   });
 
   it('keeps the steps in the order of their times', () => {
-    for (let mutation = 1; mutation < 200; mutation += 1) {
-      const times = planOf([3, mutation, mutation + 1], size).steps.map(({ at }) => at);
+    for (let mate = 1; mate < 200; mate += 1) {
+      const times = planOf([3, mate, mate + 1], size).steps.map(({ at }) => at);
       expect(times).to.deep.equal(times.toSorted((a, b) => a - b));
       expect(times.length).to.be.above(0);
+    }
+  });
+
+  it('crosses two plans: each step keeps its lock, and no two locks have one path', () => {
+    const callsOf = ({ locks, steps }: Plan): string[] =>
+      steps.flatMap((step) =>
+        step.do === 'call'
+          ? [JSON.stringify({ ...step, at: 0, lock: { ...locks[step.lock], path: '', sharedCount: '' } })]
+          : [],
+      );
+    for (let mate = 1; mate < 50; mate += 1) {
+      const [one, other, crossed] = [planOf([3], size), planOf([mate], size), planOf([3, mate], size)];
+      expect(new Set(crossed.locks.map(({ path }) => path)).size).to.equal(one.locks.length + other.locks.length);
+      expect([...callsOf(one), ...callsOf(other)]).to.include.members(callsOf(crossed));
     }
   });
 
@@ -34,17 +49,29 @@ describe('a lineage', () => {
 });
 
 describe('a corpus', () => {
-  it('keeps the plans that have reached something new, and mutates them', () => {
+  it('keeps the plans that have reached something new, and crosses them', () => {
     const corpus = new Corpus();
-    corpus.ran([1], new Set(['a']));
-    corpus.ran([2], new Set(['a']));
-    corpus.ran([3], new Set(['a', 'b']));
-    expect([corpus.size, corpus.features]).to.deep.equal([2, 2]);
     const random = new Random(1, 5);
-    const next = Array.from({ length: 300 }, () => corpus.next(random));
-    const parents = new Set(next.filter(({ length }) => length === 2).map(([seed]) => seed));
-    expect([...parents].sort()).to.deep.equal([1, 3]);
-    expect(next.filter(({ length }) => length === 1).length).to.be.within(60, 140);
+    expect(corpus.crossing(random)).to.equal(undefined);
+    corpus.ran([1], new Set(['a']));
+    corpus.ran([3, 4], new Set(['b']));
+    corpus.ran([2], new Set(['a', 'b']));
+    expect([corpus.size, corpus.features]).to.deep.equal([2, 2]);
+    const crossings = Array.from({ length: 300 }, () => textOf(corpus.crossing(random) ?? [0]));
+    expect(new Set(crossings)).to.have.all.keys('1~1', '1~4', '3~4~1', '3~4~4');
+  });
+
+  it('crosses the plans with the rarest features more often', () => {
+    const corpus = new Corpus();
+    for (let seed = 1; seed <= 20; seed += 1) corpus.ran([seed], new Set([`only ${seed}`]));
+    corpus.ran([21], new Set(['only 21', 'only 21 too']));
+    for (let runs = 0; runs < 9; runs += 1) corpus.ran([22], new Set(['only 1']));
+    const random = new Random(1, 5);
+    const first = Array.from({ length: 300 }, () => corpus.crossing(random)?.[0] ?? 0);
+    const timesOf = (seed: number): number => first.filter((one) => one === seed).length;
+    // It is among eight of 21 that often.
+    expect(timesOf(21)).to.be.within(70, 140);
+    expect(timesOf(1)).to.equal(0);
   });
 });
 

@@ -1,4 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 
 const { changelogOf, isAfter, manifestWith, withVersion } = (await import(script('release/version.mjs'))) as {
@@ -10,6 +12,9 @@ const { changelogOf, isAfter, manifestWith, withVersion } = (await import(script
 const { passages, replacePassage } = (await import(script('mutants/passage.mjs'))) as {
   passages(text: string, find: string): [number, number][];
   replacePassage(text: string, find: string, replacement: string): string;
+};
+const { Types } = (await import(script('mutants/types.mjs'))) as {
+  Types: new (folder: string, files: string[]) => { errorsIn(files: string[]): string };
 };
 const { couldRun, deal, sumOf } = (await import(script('shards.mjs'))) as {
   couldRun(result: { lacks?: string[] }): boolean;
@@ -244,6 +249,24 @@ describe('the lines that mutants and broken builds replace', () => {
     const isGuarded = ({ tests: { files, named } }: Mutant): boolean =>
       named.length > 0 && files.every((file) => existsSync(new URL(`../../${file}`, import.meta.url)));
     expect(mutants.filter((mutant) => !isGuarded(mutant))).to.deep.equal([]);
+  });
+});
+
+describe('the types of a broken build', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'types-'));
+  after(() => rmSync(folder, { recursive: true }));
+
+  it('are those of the file as it is now, and of what it imports', () => {
+    const write = (file: string, text: string): void => writeFileSync(join(folder, file), text);
+    write('tsconfig.json', '{ "compilerOptions": { "strict": true, "noUnusedLocals": true, "noLib": true } }');
+    write('a.ts', "import { b } from './b';\nconst unused = 1;\nexport const a: number = b;\n");
+    write('b.ts', 'export const b = 1;\n');
+    const types = new Types(folder, ['a.ts']);
+    expect(types.errorsIn(['a.ts'])).to.equal('');
+    write('b.ts', "export const b = 'one';\n");
+    expect(types.errorsIn(['a.ts'])).to.match(/a\.ts: Type 'string' is not assignable to type 'number'/);
+    write('b.ts', 'export const b = 2 /;\n');
+    expect(types.errorsIn(['b.ts'])).to.match(/b\.ts: Expression expected/);
   });
 });
 
