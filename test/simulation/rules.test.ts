@@ -262,6 +262,13 @@ describe('the judge of a simulation', () => {
       expect(bench.told).to.deep.equal(['taken']);
     });
 
+    it('tells no hand-over that began with a connection, which ended before the grant', () => {
+      bench.znodes.set(znode(1), 2n);
+      taken.released(bench.claim(1, { grant: { node: { session: { isConnected: true } } } }));
+      grantedAfter(0, false);
+      expect(bench.told).to.deep.equal([]);
+    });
+
     it('tells the grant of a znode that was gone before the connection began', () => {
       bench.time = 100;
       taken.taken(znode(2));
