@@ -60,7 +60,9 @@ function isDowngrade(writer: Granted, reader: Granted): boolean {
   return (
     reader.role === 'reader' &&
     writer.granted.t <= reader.calledAt &&
-    Math.min(writer.releasingAt ?? Infinity, writer.lost?.t ?? Infinity) > reader.calledAt
+    (writer.releasingAt ?? Infinity) > reader.calledAt &&
+    // A call after the loss, at the same time, would have been refused.
+    (writer.lost?.t ?? Infinity) >= reader.calledAt
   );
 }
 

@@ -119,14 +119,25 @@ describe('a writer that downgrades to reading in a history', () => {
     expect(later(10)).to.deep.equal(['tokens']);
   });
 
-  it('has no right to the token after its loss', () => {
-    const script = calm()
-      .fault('silent-link', 'c1', 900, 9_000)
-      .hold('c1', 'w', { role: 'writer', call: 990, granted: 1_000, token: 10, flow: 'w' })
-      .own('c1', 'w', 1_400, { type: 'lost', reason: 'session-deadline' })
-      .hold('c1', 'r', { role: 'reader', call: 1_450, granted: 1_451, until: 1_500, token: 11, flow: 'w' })
-      .release('c1', 'w', 1_600, 'lost');
-    expect(script.findings).to.deep.equal([]);
+  it('has no right to the token after its loss, but at the time of the loss', () => {
+    const called = (call: number, token: number): string[] =>
+      calm()
+        .fault('silent-link', 'c1', 900, 9_000)
+        .hold('c1', 'w', { role: 'writer', call: 990, granted: 1_000, token: 10, flow: 'w' })
+        .own('c1', 'w', 1_400, { type: 'lost', reason: 'session-deadline' })
+        .hold('c1', 'r', {
+          role: 'reader',
+          call,
+          granted: 1_451,
+          until: 1_500,
+          token,
+          znode: '/a/read-11',
+          flow: 'w',
+        })
+        .release('c1', 'w', 1_600, 'lost').findings;
+    expect(called(1_450, 11)).to.deep.equal([]);
+    expect(called(1_450, 10)).to.deep.equal(['tokens']);
+    expect(called(1_400, 10)).to.deep.equal([]);
   });
 
   it('has no right to the token before it writes', () => {
