@@ -1,4 +1,5 @@
 import { grouped, type Acquire, type Granted, type History } from '../../lab/judge/folded-history.ts';
+import { znodeOf } from '../../lab/judge/history.ts';
 import { nameOf } from '../../lab/judge/owner.ts';
 import { moment, type Violation } from '../../lab/judge/violation.ts';
 
@@ -40,11 +41,13 @@ export function pairsInOrder(history: History): [Granted, Granted][] {
     (calls) => {
       const pairs: [Granted, Granted][] = [];
       let waiting: Granted[] = [];
+      const grants = history.grants.get(calls[0]?.path ?? '') ?? [];
+      let earlier = 0;
       for (const call of calls) {
+        while ((grants[earlier]?.granted.t ?? Infinity) <= call.calledAt) earlier += 1;
         waiting = waiting.filter(({ granted }) => granted.t > call.calledAt);
-        for (const earlier of waiting)
-          if (call.role !== 'reader' || earlier.role !== 'reader') pairs.push([earlier, call]);
-        if (call.kind !== 'try' && isUndisturbed(call, history)) waiting.push(call);
+        for (const other of waiting) if (call.role !== 'reader' || other.role !== 'reader') pairs.push([other, call]);
+        if (call.kind !== 'try' && isUndisturbed(call, grants[earlier - 1], history)) waiting.push(call);
       }
       return pairs;
     },
@@ -73,12 +76,13 @@ function endOf({ refused, released }: Acquire): number {
   return refused?.t ?? released?.t ?? Infinity;
 }
 
+/** @param before the last grant on the path before the call */
 function isUndisturbed(
   { calledAt, granted, incarnation, kind, path }: Granted,
-  { faults, grants, run }: History,
+  before: Granted | undefined,
+  { faults, run }: History,
 ): boolean {
   if (kind === 'many' && (run.peers?.length ?? 0) > 0) return false;
-  const before = grants.get(path)?.findLast((each) => each.granted.t <= calledAt);
   if (before === undefined || numberOf(granted) < numberOf(before.granted)) return false;
   if (incarnation.upsets.some((t) => t >= calledAt && t <= granted.t)) return false;
   return !faults.some(
@@ -88,5 +92,5 @@ function isUndisturbed(
 }
 
 function numberOf({ hold }: Granted['granted']): number {
-  return Number(/\d+$/.exec(hold));
+  return Number(/\d+$/.exec(znodeOf(hold)));
 }

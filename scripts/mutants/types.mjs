@@ -26,7 +26,7 @@ export class Types {
     });
   }
 
-  /** The errors in some of the files; '' if there are none. */
+  /** The errors in some of the files, but not in those that import them; '' if there are none. */
   errorsIn(files) {
     const service = this.#service;
     return files

@@ -26,15 +26,16 @@ export class Calls {
   }
 
   called({ id, client, lock, call }: Owner): void {
-    if (lock.is !== 'mutex' || !inOrder.has(call.how) || call.timeoutMs === 0 || /\D$/.test(id)) return;
+    if (lock.is !== 'mutex' || !inOrder.has(call.how) || /\D$/.test(id)) return;
     const isThere = this.#bench.committed().ownerOf(lock.path) !== undefined;
+    const isCertain = isThere && client.client?.session.isConnected === true && call.timeoutMs !== 0;
     this.#byId.set(`${id} at ${lock.path}`, {
       number: (this.#calls += 1),
       id,
       queue: `${client.name} at ${lock.path}`,
       path: lock.path,
       client: client.name,
-      at: isThere && client.client?.session.isConnected === true ? this.#bench.now() : -Infinity,
+      at: isCertain ? this.#bench.now() : -Infinity,
     });
   }
 

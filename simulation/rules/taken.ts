@@ -13,8 +13,8 @@ export class Taken {
   readonly #bench: Bench;
   /** When znodes were deleted by a third party. */
   readonly #takenAt = new Map<string, number>();
-  /** The znodes of holders that released with a connection. It may have ended before the next one was proven. */
-  readonly #handedOver = new Set<string>();
+  /** When the holders of these znodes released with a connection. It may have ended before the next one was proven. */
+  readonly #handedOverAt = new Map<string, number>();
   readonly #told: Claim[] = [];
   readonly #outageMs: number;
   readonly #laggingMs: number;
@@ -37,7 +37,8 @@ export class Taken {
   }
 
   released({ hold, path }: Claim): void {
-    if (isConnected(hold)) this.#handedOver.add(path);
+    if (isConnected(hold)) this.#handedOverAt.set(path, this.#bench.now());
+    else this.#handedOverAt.delete(path);
   }
 
   granted(claim: Claim): void {
@@ -46,7 +47,8 @@ export class Taken {
     if (hold.isReentrant || owner.call.how === 'multi' || owner.call.how === 'many' || owner.lock.is === 'semaphore')
       return;
     const before = this.#ownBefore(claim);
-    if (isOrdered(claim) && owner.role !== 'reader' && !isConnected(hold) && before && !this.#handedOver.has(before))
+    const isHandedOver = claim.calledAt <= (this.#handedOverAt.get(before ?? '') ?? -Infinity);
+    if (isOrdered(claim) && owner.role !== 'reader' && !isConnected(hold) && before && !isHandedOver)
       this.#bench.tell('taken', `${nameOf(claim)} was handed its lock without a connection`);
     const takenAt = this.#takenAt.get(path) ?? Infinity;
     const beganAt = owner.client.connectedAt.get(claim.sessionId) ?? -Infinity;

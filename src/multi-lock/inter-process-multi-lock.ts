@@ -198,7 +198,7 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     return undefined;
   }
 
-  /** A lock of your own may give one hold that is not valid after the other, and so fast that no timer would run. */
+  /** A lock of your own may give one invalid hold after another, so fast that no timer would run. */
   #pause(pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const cancel = this.#clock.after(Math.max(0, pauseMs), () => {

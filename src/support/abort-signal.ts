@@ -20,7 +20,11 @@ export function abortReason(signal: AbortSignal): unknown {
 /** The controller of a signal for the application, whose job may give it to many calls at the same time. */
 export function newAborter(): AbortController {
   const aborter = new AbortController();
-  setMaxListeners(0, aborter.signal); // Node.js would warn of a leak at the eleventh
+  try {
+    setMaxListeners(0, aborter.signal); // Node.js would warn of a leak at the eleventh
+  } catch {
+    // The application has replaced AbortController, and the signal is none of Node.js.
+  }
   return aborter;
 }
 

@@ -110,12 +110,13 @@ describe('calls of one process in a history', () => {
   });
 
   it('may be granted in another order after the servers have removed their path, whose numbers begin anew', () => {
-    const after = (number: number): Script =>
+    const after = (number: number, grant = ''): Script =>
       calm()
         .hold('c2', 'before', { call: 900, granted: 910, until: 920, token: 9, znode: '/a/lock-70' })
-        .hold('c1', 'y', { call: 1_001, granted: 1_100, until: 1_200, token: 10, znode: `/a/lock-${number}` })
+        .hold('c1', 'y', { call: 1_001, granted: 1_100, until: 1_200, token: 10, znode: `/a/lock-${number}${grant}` })
         .hold('c1', 'x', { call: 1_000, granted: 1_300, until: 1_400, token: 11, znode: `/a/lock-${number + 1}` });
     expect(after(71).findings).to.deep.equal(['order']);
+    expect(after(71, '#1').findings).to.deep.equal(['order']);
     expect(after(20).findings).to.deep.equal([]);
   });
 });

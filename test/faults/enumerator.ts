@@ -96,8 +96,8 @@ export async function warningsOf(each: Case): Promise<readonly string[]> {
           const name = keyName(counter.key(frame));
           const due = left.filter(({ fact }) => keyName(fact.key) === name);
           left = left.filter((strike) => !due.includes(strike));
-          if (due.some(({ fault }) => fault.refuses)) run.permitted.add('ERR_LOCK_REQUEST_FAILED');
           for (const { fault } of due) {
+            if (fault.refuses) run.permitted.add('ERR_LOCK_REQUEST_FAILED');
             const action = fault.strike(frame, run);
             // A frame has one fate: a second one that is not done would make the server lie.
             if (action !== 'pass') return action;
@@ -141,7 +141,10 @@ async function play(
   try {
     const act = await within(settleMs * 2, run, scenario.begin(run));
     const played = prepared(run);
-    const lastsMs = strikes.reduce((sum, { fault }) => sum + fault.lastsMs, 0);
+    const lastsMs = strikes.reduce(
+      (sum, { fault }) => sum + fault.lastsMs + (strikes.length - 1) * (fault.twoMs ?? 0),
+      0,
+    );
     const isPrompt = scenario.isPrompt && strikes.every(({ fault }) => fault.lastsMs === 0 && !fault.refuses);
     await within(isPrompt ? promptMs : lastsMs + settleMs, run, act());
     // Background work may send frames later.

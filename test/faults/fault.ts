@@ -25,6 +25,8 @@ export interface Fault {
   readonly name: string;
   /** How long the fault lasts; 0 for a fault that is over at once. */
   readonly lastsMs: number;
+  /** How much longer it lasts beside another fault. @default 0 */
+  readonly twoMs?: number;
   /** The server refuses permanently, so the acquire may be refused. */
   readonly refuses?: true;
   /** The reason why the fault cannot happen to this frame. */

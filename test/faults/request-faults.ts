@@ -28,17 +28,18 @@ export const requestFaults: readonly Fault[] = [
   },
   {
     name: 'kills its connection, each time',
-    lastsMs: longMs + 3 * untriedMs,
+    lastsMs: longMs + untriedMs,
+    twoMs: 2 * untriedMs,
     refuses: true,
     excludes: whereNoRequest,
     strike: ({ op }, run) => {
       // A second fault may end the connection on which it is tried again. Then it is not tried for twice as long.
-      const healedMs = run.longestWaitMs === Infinity ? untriedMs : 3 * untriedMs;
+      const pauseMs = run.longestWaitMs === Infinity ? untriedMs : 3 * untriedMs;
       const stop = run.wire.proxy.on((frame) => (frame.from === 'client' && frame.op === op ? 'cut' : undefined));
       void run.heals(
         sleep(longMs).then(() => {
           stop();
-          return sleep(healedMs);
+          return sleep(pauseMs);
         }),
       );
       return 'cut';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { abortHubs, abortReason, listenForAbort, throwIfAborted } from '../../src/support/abort-signal.ts';
+import { abortHubs, abortReason, listenForAbort, newAborter, throwIfAborted } from '../../src/support/abort-signal.ts';
 import { OldSignal } from '../../lab/old-signal.ts';
 
 /** The abort reasons that a listener has received so far. */
@@ -20,6 +20,16 @@ describe('an AbortSignal of any implementation', () => {
     const { reason } = AbortSignal.abort() as { reason: Error };
     expect(abortReason(old.signal)).to.have.property('message', reason.message);
     expect(abortReason(AbortSignal.abort('enough'))).to.equal('enough');
+  });
+
+  it('is made by the AbortController that the application has put in place of that of Node.js', () => {
+    const { AbortController: own } = globalThis;
+    globalThis.AbortController = OldSignal as unknown as typeof AbortController;
+    try {
+      expect(newAborter()).to.be.instanceOf(OldSignal);
+    } finally {
+      globalThis.AbortController = own;
+    }
   });
 
   it('whose reason cannot be read aborts with the error of the read', () => {

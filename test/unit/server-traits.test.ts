@@ -29,6 +29,12 @@ describe('the traits of servers', () => {
     expect(end('sync', 'exists')).to.equal('sync');
   });
 
+  it('blame no known request beside a transaction, because the network may have ended the connections', () => {
+    traits.answered('getData', 0);
+    expect(end('sync', 'getData')).to.equal(undefined);
+    for (const _ of [1, 2, 3, 4, 5]) expect(end('multi', 'getData')).to.equal(undefined);
+  });
+
   it('blame nothing for an earlier end if it was answered since', () => {
     expect(end('create2', 'sync')).to.equal(undefined);
     traits.answered('sync', 0);

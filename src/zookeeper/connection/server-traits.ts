@@ -27,14 +27,15 @@ export class ServerTraits {
    * A connection has ended while these requests had no answer, the oldest first. The suspect is the one that the server
    * does not know, if it `said` so. Or else it is one that no server has ever answered: the longest one, if it is longer
    * than all that were answered, or the first of those that some servers lack. Or else it is the last suspect, as long as
-   * that has no answer, because other requests were on their way beside it. Or else it is one that was also in flight at
-   * the last end. Or else it is the newest that no server has ever answered. Returns the reason if it was so three times in a row. For a transaction, which was answered before,
-   * that takes twice as many unless the server said so: the network may end connections too, and without transactions no
-   * session can prove that it lives.
+   * that has no answer, because other requests were on their way beside it. Or else, unless a transaction is in flight, it is
+   * one that was also in flight at the last end. Or else it is the newest that no server has ever answered. Returns the
+   * reason if it was so three times in a row. For a transaction, which was answered before, that takes twice as many unless
+   * the server said so: the network may end connections too, and without transactions no session can prove that it lives.
    */
   endedAt(requests: readonly SentRequest[], server: string, said: UnknownRequestError | undefined): Lack | undefined {
-    const again = requests.find(({ name }) => this.#unanswered.has(name));
-    this.#unanswered = new Set(requests.map(({ name }) => name));
+    const hasTransaction = requests.some((each) => this.#isKnownTransaction(each));
+    const again = hasTransaction ? undefined : requests.find((each) => this.#unanswered.has(kindOf(each)));
+    this.#unanswered = new Set(requests.map(kindOf));
     if (!said && this.#isAmbiguous(requests)) {
       this.#endedAmbiguously(requests);
       return undefined;
@@ -47,7 +48,7 @@ export class ServerTraits {
     if (why === undefined) return undefined;
     const kind = why.bytes > 0 ? long : why.operation;
     const earlier = this.#suspect?.kind === kind ? this.#suspect.ends : [];
-    const mayBeNetwork = !said && kind === 'multi' && this.#answered.has(kind);
+    const mayBeNetwork = !said && this.#isKnownTransaction({ name: kind });
     const enoughTimes = mayBeNetwork ? 2 * usualTimes : usualTimes;
     const ends = [...earlier, why].slice(-enoughTimes);
     this.#suspect = { kind, ends };
@@ -101,6 +102,10 @@ export class ServerTraits {
     return suspects.length > 1 && suspects.some(isKnown) && !suspects.some((each) => isMarked(each) && !isKnown(each));
   }
 
+  #isKnownTransaction({ name }: Pick<SentRequest, 'name'>): boolean {
+    return name === 'multi' && this.#answered.has(name);
+  }
+
   #isKnown(request: SentRequest): boolean {
     return isLong(request) ? request.bytes <= this.#longestAnswered : this.#answered.has(request.name);
   }
@@ -115,7 +120,7 @@ export class ServerTraits {
     if (bytes > longestUsual) this.#answeredLong(bytes);
     if (this.#suspect?.kind === operation) this.#suspect = undefined;
     this.#answered.add(operation);
-    this.#unanswered.delete(operation);
+    this.#unanswered.delete(kindOf({ name: operation, bytes }));
     if (this.#doubt) this.#clear(this.#doubt, { name: operation, bytes });
     if (this.#fatal.size > 0) this.#fatal.delete(operation);
   }

@@ -28,7 +28,8 @@ function settled<T>(result: T | PromiseLike<T>): T {
     if (types.isPromise(result)) result.catch(() => undefined);
     throw new TypeError(isAsync);
   }
-  const { next, return: close } = (result ?? {}) as Partial<Iterator<unknown>>;
+  if (typeof result !== 'object' || result === null || !('next' in result)) return result;
+  const { next, return: close } = result as Partial<Iterator<unknown>>;
   if (typeof next !== 'function') return result;
   // better-sqlite3 executes nothing, not even a ROLLBACK, while an iterator is open.
   close?.call(result as Iterator<unknown>);
@@ -40,6 +41,8 @@ function release(db: SqliteDatabase): void {
   try {
     db.exec('RELEASE of_fenced');
   } catch (error) {
+    // better-sqlite3 is busy with an iterator of the job. Other errors of a statement are no TypeErrors.
+    if (error instanceof TypeError) throw error;
     throw new GuardError('ERR_LOCK_GUARD_FAILED', endedByJob, { cause: error });
   }
 }
