@@ -24,7 +24,7 @@ describe('an AbortSignal of any implementation', () => {
 
   it('is made by the AbortController that the application has put in place of that of Node.js', () => {
     const { AbortController: own } = globalThis;
-    globalThis.AbortController = OldSignal as unknown as typeof AbortController;
+    globalThis.AbortController = OldSignal;
     try {
       expect(newAborter()).to.be.instanceOf(OldSignal);
     } finally {
