@@ -86,7 +86,10 @@ describe('FIELD A4: at a server that closes the connection at', function () {
         expect(error.message).to.not.match(/others hold|contention/);
       });
 
-      it(`the client dials at most ${mostDialsInAMinute} times in a minute of acquires`, async () => {
+      // The network may be the cause, so a transaction that was answered before is blamed after six ends, and another
+      // request beside it may be blamed first, after three. The transaction is tried again twice.
+      const most = op === 'multi' ? 3 + 6 + 2 : mostDialsInAMinute;
+      it(`the client dials at most ${most} times in a minute of acquires`, async () => {
         await createParents(lab.client, lab.path);
         kill(op);
         const acquiring = (async () => {
@@ -95,7 +98,7 @@ describe('FIELD A4: at a server that closes the connection at', function () {
             await lab.sleep(50);
           }
         })();
-        expect(await dialsInAMinute(lab.proxy)).to.be.at.most(mostDialsInAMinute);
+        expect(await dialsInAMinute(lab.proxy)).to.be.at.most(most);
         await acquiring;
       });
 
