@@ -51,8 +51,7 @@ export interface Lab {
   endSession(client?: LockClient): Promise<void>;
   /**
    * Cuts the connection of `client`, or of another client behind the proxy, which refuses connections from now on.
-   * Resolves when the client, which is connected until
-   * then, is suspended.
+   * Resolves when the client, which is connected until then, is suspended.
    */
   disconnect(client?: LockClient): Promise<void>;
   /** Milliseconds of a clock that only goes forward. In the virtual world only events move it. */

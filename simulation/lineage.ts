@@ -7,10 +7,10 @@ import { withTurns } from './draw-turns.ts';
 import type { LockPlan, Plan } from './plan.ts';
 
 /**
- * A plan by the numbers that it comes from: the seed that it was drawn from, and those of its mutations. Its text, such as
+ * A plan by the seeds that it comes from: its own, and those of the plans that it was crossed with. Its text, such as
  * `17~5003`, is what `--seeds` takes.
  */
-export type Lineage = readonly [seed: number, ...mutations: number[]];
+export type Lineage = readonly [seed: number, ...mates: number[]];
 
 export function textOf(lineage: Lineage): string {
   return lineage.join('~');
@@ -19,12 +19,12 @@ export function textOf(lineage: Lineage): string {
 /** Returns undefined if the text is not that of a lineage. */
 export function lineageOf(text: string): Lineage | undefined {
   if (!/^\d+(~\d+)*$/.test(text)) return undefined;
-  const [seed = 0, ...mutations] = text.split('~').map(Number);
-  return [seed, ...mutations];
+  const [seed = 0, ...mates] = text.split('~').map(Number);
+  return [seed, ...mates];
 }
 
-export function planOf([seed, ...mutations]: Lineage, size: Size): Plan {
-  return mutations.reduce((plan, mate) => crossed(plan, mate, size), drawn(seed, size));
+export function planOf([seed, ...mates]: Lineage, size: Size): Plan {
+  return mates.reduce((plan, mate) => crossed(plan, mate, size), drawn(seed, size));
 }
 
 interface Size {

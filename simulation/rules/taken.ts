@@ -1,5 +1,5 @@
 import type { Hold } from '../../src/index.ts';
-import { nameOf, sequenceOf, type Claim } from '../claim.ts';
+import { inQueueOrder, nameOf, sequenceOf, type Claim } from '../claim.ts';
 import type { Plan } from '../plan.ts';
 import type { Bench } from './bench.ts';
 import { isOrdered } from './order.ts';
@@ -46,24 +46,28 @@ export class Taken {
     // The parts of such a call are granted one after another, and told together.
     if (hold.isReentrant || owner.call.how === 'multi' || owner.call.how === 'many' || owner.lock.is === 'semaphore')
       return;
-    const before = this.#ownBefore(claim);
-    const isHandedOver = claim.calledAt <= (this.#handedOverAt.get(before ?? '') ?? -Infinity);
-    if (isOrdered(claim) && owner.role !== 'reader' && !isConnected(hold) && before && !isHandedOver)
+    if (isOrdered(claim) && owner.role !== 'reader' && !isConnected(hold) && this.#isUnconfirmed(claim))
       this.#bench.tell('taken', `${nameOf(claim)} was handed its lock without a connection`);
     const takenAt = this.#takenAt.get(path) ?? Infinity;
     const beganAt = owner.client.connectedAt.get(claim.sessionId) ?? -Infinity;
-    const isEarlyHandOver = this.#bench.now() < claim.calledAt + latestWatchedMs && before !== undefined;
+    const isEarlyHandOver =
+      this.#bench.now() < claim.calledAt + latestWatchedMs && this.#ownBefore(claim) !== undefined;
     if (takenAt + this.#laggingMs < beganAt && takenAt > this.#outageUntil && !isEarlyHandOver)
       this.#bench.tell('taken', `${nameOf(claim)} was granted a znode that was gone before its connection began`);
   }
 
-  /** The older znode of the same session that stands before it: the holder's, from which it got the lock. */
+  /** True if the holder before it released without a connection. */
+  #isUnconfirmed(claim: Claim): boolean {
+    const before = this.#ownBefore(claim);
+    return before !== undefined && claim.calledAt > (this.#handedOverAt.get(before) ?? -Infinity);
+  }
+
+  /** The last znode of the same session that stands before it: the holder's, from which it got the lock. */
   #ownBefore({ path, sessionId, owner: { lock } }: Claim): string | undefined {
     const committed = this.#bench.committed();
-    return committed
-      .children(lock.path)
+    return inQueueOrder(committed.children(lock.path))
       .map((name) => `${lock.path}/${name}`)
-      .find((older) => sequenceOf(older) < sequenceOf(path) && committed.ownerOf(older) === sessionId);
+      .findLast((older) => sequenceOf(older) < sequenceOf(path) && committed.ownerOf(older) === sessionId);
   }
 
   /**

@@ -263,10 +263,18 @@ describe('the judge of a simulation', () => {
     });
 
     it('tells no hand-over that began with a connection, which ended before the grant', () => {
-      bench.znodes.set(znode(1), 2n);
-      taken.released(bench.claim(1, { grant: { node: { session: { isConnected: true } } } }));
-      grantedAfter(0, false);
-      expect(bench.told).to.deep.equal([]);
+      const handedOver = (isConnected: boolean, calledLaterMs = 0): string[] => {
+        taken.released(bench.claim(1, { grant: { node: { session: { isConnected } } } }));
+        bench.znodes.set(znode(1), 2n);
+        bench.time += calledLaterMs;
+        grantedAfter(0, false);
+        return bench.told.splice(0);
+      };
+      expect(handedOver(true)).to.deep.equal([]);
+      // Its call came after that release, so another one must have handed it over.
+      expect(handedOver(true, 1)).to.deep.equal(['taken']);
+      expect(handedOver(true)).to.deep.equal([]);
+      expect(handedOver(false)).to.deep.equal(['taken']);
     });
 
     it('tells the grant of a znode that was gone before the connection began', () => {

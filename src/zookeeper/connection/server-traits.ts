@@ -27,10 +27,11 @@ export class ServerTraits {
    * A connection has ended while these requests had no answer, the oldest first. The suspect is the one that the server
    * does not know, if it `said` so. Or else it is one that no server has ever answered: the longest one, if it is longer
    * than all that were answered, or the first of those that some servers lack. Or else it is the last suspect, as long as
-   * that has no answer, because other requests were on their way beside it. Or else, unless a transaction is in flight, it is
-   * one that was also in flight at the last end. Or else it is the newest that no server has ever answered. Returns the
-   * reason if it was so three times in a row. For a transaction, which was answered before, that takes twice as many unless
-   * the server said so: the network may end connections too, and without transactions no session can prove that it lives.
+   * that has no answer, because other requests were on their way beside it. Or else, unless a transaction is in flight,
+   * it is one that was also in flight at the last end. Or else it is the newest that no server has ever answered. Returns
+   * the reason if it was so three times in a row. For a transaction, which was answered before, that takes twice as many
+   * unless the server said so: the network may end connections too, and without transactions no session can prove that
+   * it lives.
    */
   endedAt(requests: readonly SentRequest[], server: string, said: UnknownRequestError | undefined): Lack | undefined {
     const hasTransaction = requests.some((each) => this.#isKnownTransaction(each));

@@ -35,7 +35,7 @@ export class RuleBench implements Bench {
     const aborter = new AbortController();
     const owner = { id: `p0c0#${n}`, flow, role, lock, call, client };
     const hold = { path, fencingToken: BigInt(n), grantNumber, isReentrant, grant, signal: aborter.signal };
-    const rest = { path, sessionId: BigInt(n), at: this.time, processAt: client.process.now };
+    const rest = { path, sessionId: BigInt(n), at: this.time, calledAt: this.time, processAt: client.process.now };
     const claim = { owner, hold, ...rest, isReleased: false, isTold: false, isTaken: false };
     aborter.abort({ reason: made.lostBy });
     return claim as unknown as Claim;
