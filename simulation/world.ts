@@ -158,7 +158,7 @@ export class World implements Struck {
       wrote: (client, transaction, isAgain) => {
         this.judge.writes.sent(transaction.body);
         this.#sentOnce.sent(client, transaction);
-        if (transaction.op === 'create2' && !isAgain) this.places.asked(transaction.path ?? '');
+        if (transaction.op === 'create2' && !isAgain) this.places.asked(transaction.path ?? '', client);
         if (!isAgain) this.#quiet.wrote(client);
         this.#closed.wrote(client);
       },

@@ -87,13 +87,41 @@ describe('the judge of a simulation', () => {
       expect(bench.told).to.deep.equal(['place']);
     });
 
-    it('accepts a create that is carried out after the next one of its waiter', () => {
+    describe('with a create whose answer was lost', () => {
       const late = `/locks/a/_c_1-lock-${'2'.padStart(10, '0')}`;
       const present = `/locks/a/_c_2-lock-${'1'.padStart(10, '0')}`;
-      for (const path of [late, present]) places.asked(path.slice(0, -10));
-      expect(places.created(present)).to.equal('p0c0#1 at /locks/a');
-      expect(places.created(late)).to.equal(undefined);
-      expect(bench.told).to.deep.equal([]);
+      const connectedAt = new Map<bigint, number>();
+      const ask = (path: string): void => {
+        bench.time += 1;
+        places.asked(path.slice(0, -10), simClient({ connectedAt }));
+      };
+      beforeEach(() => {
+        connectedAt.clear();
+        ask(late);
+      });
+
+      it('accepts that it is carried out after the next one of its waiter', () => {
+        ask(present);
+        expect(places.created(present)).to.equal('p0c0#1 at /locks/a');
+        expect(places.created(late)).to.equal(undefined);
+        expect(bench.told).to.deep.equal([]);
+      });
+
+      it('accepts that it is carried out after its client has connected again', () => {
+        connectedAt.set(1n, 2);
+        places.created(late);
+        ask(present);
+        places.created(present);
+        expect(bench.told).to.deep.equal([]);
+      });
+
+      it('tells that its waiter does not wait with it, if it was carried out before', () => {
+        places.created(late);
+        connectedAt.set(1n, 2);
+        ask(present);
+        places.created(present);
+        expect(bench.told).to.deep.equal(['place']);
+      });
     });
 
     it('accepts a second znode if the first was taken, or belonged to another session', () => {
