@@ -2,7 +2,7 @@
 // in scripts/night.mjs.
 import { bootstrap } from './bootstrap.mjs';
 import { onRealServer } from './suites.mjs';
-import { changesOf, cloneOfProject, freshSeed, runSteps, scratchFolder } from './steps.mjs';
+import { changesOf, cloneOfProject, runSteps, scratchFolder, seedOfCommit } from './steps.mjs';
 
 const limit = 20; // minutes; on a busy machine a step takes several times as long as on an idle one
 const npm = (name, ...args) => ({ name: `npm run ${name}`, command: ['npm', 'run', name, ...args], minutes: limit });
@@ -36,7 +36,7 @@ const virtual = [
   suite('tools'),
   suite('mutants', '--changed'),
   npm('simulate', '--', '--seeds', '1..300', '--all-points', '--out', scratchFolder('fixed')),
-  npm('simulate', '--', '--seeds', String(freshSeed()), '--minutes', '2', '--out', scratchFolder('fresh')),
+  npm('simulate', '--', '--seeds', String(seedOfCommit()), '--minutes', '2', '--out', scratchFolder('fresh')),
 ];
 
 /** Suites that mostly wait for real servers. */

@@ -73,6 +73,11 @@ export function freshSeed() {
   return 1 + Math.floor(Math.random() * 2 ** 24);
 }
 
+/** A seed that each change has for itself, the same in each run: the gate answers one way about one commit. */
+export function seedOfCommit() {
+  return 1 + Number.parseInt(git(root, 'rev-parse', 'HEAD^{tree}').slice(0, 6), 16);
+}
+
 /** A new folder, for what a step writes. */
 export function scratchFolder(name) {
   return mkdtempSync(join(scratch, `${name}-`));
