@@ -13,7 +13,7 @@ import { Simulation, type Outcome } from './simulation.ts';
 import { unreached } from './unreached.ts';
 
 // The library warns where an application's listener throws, or forgets a hold. The checks tell more.
-process.on('warning', () => undefined);
+process.removeAllListeners('warning');
 Error.stackTraceLimit = 2;
 
 const options = readOptions(process.argv.slice(2));

@@ -9,7 +9,7 @@ import { clockTraces, queuePlans } from './trace-names.ts';
 import { queueModel, QueueRecorder } from './queue-recorder.ts';
 import { Simulation } from './simulation.ts';
 
-process.on('warning', () => undefined);
+process.removeAllListeners('warning');
 const [folder = '.', name = ''] = process.argv.slice(2);
 
 const model = await modelOf(name);
