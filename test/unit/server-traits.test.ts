@@ -16,8 +16,8 @@ describe('the traits of servers', () => {
 
   it('blame the operation that never had an answer, also if others were on their way beside it', () => {
     expect(end('sync')).to.equal(undefined);
-    traits.answered('multi', 0);
-    expect(end('multi', 'getChildren2', 'sync')).to.equal(undefined);
+    expect(end()).to.equal(undefined);
+    expect(end('getChildren2', 'sync')).to.equal(undefined);
     traits.answered('multi', 0);
     expect(end('sync', 'exists')).to.equal('sync');
   });
@@ -32,7 +32,16 @@ describe('the traits of servers', () => {
   it('blame no known request beside a transaction, because the network may have ended the connections', () => {
     traits.answered('getData', 0);
     expect(end('sync', 'getData')).to.equal(undefined);
-    for (const _ of [1, 2, 3, 4, 5]) expect(end('multi', 'getData')).to.equal(undefined);
+    for (const _ of [1, 2, 3, 4, 5]) expect(end('getData', 'multi')).to.equal(undefined);
+  });
+
+  it('count an end half if an older transaction has no answer either, unless the suspect is a long request', () => {
+    const longOne = [...requests('multi'), { name: 'create2', bytes: 2e6 }];
+    for (const _ of [1, 2]) expect(traits.endedAt(longOne, server, undefined)).to.equal(undefined);
+    expect(traits.endedAt(longOne, server, undefined)?.why.bytes).to.equal(2e6);
+    for (const _ of [1, 2, 3, 4]) expect(end('multi', 'createContainer')).to.equal(undefined);
+    expect(end('createContainer', 'multi')).to.equal('createContainer');
+    expect(end('multi', 'createContainer')).to.equal('createContainer');
   });
 
   it('blame nothing for an earlier end if it was answered since', () => {

@@ -7,8 +7,7 @@ import { longestUsual, UnknownRequestError } from '../wire/zookeeper-error.js';
  */
 export class ServerTraits {
   readonly #now: () => number;
-  /** The kind of request at which the last connections ended, one after another. */
-  #suspect: { readonly kind: string; readonly ends: readonly UnknownRequestError[] } | undefined;
+  #suspect: Suspect | undefined;
   /** The kinds that were in flight when the last connection ended, and had no answer since. */
   #unanswered = new Set<string>();
   readonly #fatal = new Map<string, Fatal>();
@@ -27,15 +26,12 @@ export class ServerTraits {
    * A connection has ended while these requests had no answer, the oldest first. The suspect is the one that the server
    * does not know, if it `said` so. Or else it is one that no server has ever answered: the longest one, if it is longer
    * than all that were answered, or the first of those that some servers lack. Or else it is the last suspect, as long as
-   * that has no answer, because other requests were on their way beside it. Or else, unless a transaction is in flight,
-   * it is one that was also in flight at the last end. Or else it is the newest that no server has ever answered. Returns
-   * the reason if it was so three times in a row. For a transaction, which was answered before, that takes twice as many
-   * unless the server said so: the network may end connections too, and without transactions no session can prove that
-   * it lives.
+   * that has no answer, because other requests were on their way beside it. Or else it is one that was also in flight at
+   * the last end, or the newest that no server has ever answered. Returns the reason if the evidence is enough, as after
+   * three such ends in a row.
    */
   endedAt(requests: readonly SentRequest[], server: string, said: UnknownRequestError | undefined): Lack | undefined {
-    const hasTransaction = requests.some((each) => this.#isKnownTransaction(each));
-    const again = hasTransaction ? undefined : requests.find((each) => this.#unanswered.has(kindOf(each)));
+    const again = requests.find((each) => this.#unanswered.has(kindOf(each)));
     this.#unanswered = new Set(requests.map(kindOf));
     if (!said && this.#isAmbiguous(requests)) {
       this.#endedAmbiguously(requests);
@@ -48,13 +44,13 @@ export class ServerTraits {
     const why = said ?? (suspect && endOf(suspect, server));
     if (why === undefined) return undefined;
     const kind = why.bytes > 0 ? long : why.operation;
-    const earlier = this.#suspect?.kind === kind ? this.#suspect.ends : [];
-    const mayBeNetwork = !said && this.#isKnownTransaction({ name: kind });
-    const enoughTimes = mayBeNetwork ? 2 * usualTimes : usualTimes;
-    const ends = [...earlier, why].slice(-enoughTimes);
-    this.#suspect = { kind, ends };
-    if (ends.length < enoughTimes) return undefined;
-    this.#suspect = { kind, ends: ends.slice(1) };
+    const earlier = this.#suspect?.kind === kind ? this.#suspect : undefined;
+    const weight = suspect && !said ? this.#weightOf(suspect, requests) : usualWeight;
+    const ends = [...(earlier?.ends ?? []), why].slice(-enoughEvidence);
+    const evidence = weight + (earlier?.evidence ?? 0);
+    this.#suspect = { kind, ends, evidence };
+    if (evidence < enoughEvidence) return undefined;
+    this.#suspect = { kind, ends, evidence: enoughEvidence - usualWeight / 2 };
     this.#doubt = undefined;
     const before = this.#fatal.get(kind);
     const bytes = Math.min(before?.bytes ?? Infinity, ...ends.map((end) => end.bytes));
@@ -103,8 +99,15 @@ export class ServerTraits {
     return suspects.length > 1 && suspects.some(isKnown) && !suspects.some((each) => isMarked(each) && !isKnown(each));
   }
 
-  #isKnownTransaction({ name }: Pick<SentRequest, 'name'>): boolean {
-    return name === 'multi' && this.#answered.has(name);
+  /**
+   * How much an end tells against the suspect. It is half beside a transaction that servers know, if they know the suspect
+   * as well, or if the transaction was sent first and has no answer: the network may have ended the connection, and
+   * without transactions no session can prove that it lives.
+   */
+  #weightOf(suspect: SentRequest, requests: readonly SentRequest[]): number {
+    const others = this.#isKnown(suspect) ? requests : requests.slice(0, requests.indexOf(suspect));
+    const mayBeNetwork = !isLong(suspect) && others.some((each) => each.name === 'multi' && this.#isKnown(each));
+    return mayBeNetwork ? usualWeight / 2 : usualWeight;
   }
 
   #isKnown(request: SentRequest): boolean {
@@ -201,6 +204,13 @@ interface Doubt {
   answers: number;
 }
 
+/** The kind of request at which the last connections ended, one after another. */
+interface Suspect {
+  readonly kind: string;
+  readonly ends: readonly UnknownRequestError[];
+  readonly evidence: number;
+}
+
 /** A kind of request that ends connections. Times in monotonic milliseconds. */
 interface Fatal {
   /** Such requests are not sent before this time. */
@@ -248,6 +258,7 @@ const proofs: ReadonlySet<string> = new Set(['multi', 'sync']);
 const fewEnds = 2;
 /** After so many answers on one connection, the servers know what they are asked. */
 const enoughAnswers = 64;
-const usualTimes = 3;
+const usualWeight = 2;
+const enoughEvidence = 3 * usualWeight;
 const firstPauseMs = 10_000;
 const longestPauseMs = 600_000;
