@@ -144,17 +144,34 @@ export class SimClient {
   }
 
   #tapped(socket: VirtualSocket): VirtualSocket {
-    const { wrote, answered, deletes, heard, attaches } = this.#options;
+    const { wrote, answered, deletes, heard, attaches, gaveUp } = this.#options;
     this.#sockets.add(socket);
     socket.arrivals.bytesPerSecond = this.#bytesPerSecond;
-    socket.on('close', () => this.#sockets.delete(socket));
+    let isAsking = false;
+    const giveUp = (): void => {
+      if (isAsking) gaveUp(this);
+      isAsking = false;
+    };
+    socket.on('close', () => {
+      this.#sockets.delete(socket);
+      giveUp();
+    });
     tap(socket, {
       wrote: (transaction, isAgain) => wrote(this, transaction, isAgain),
       answered: (request, answer) => answered(this, request, answer),
-      attaches: (session) => attaches(this, session),
-      connected: (session) => this.connectedAt.set(session, this.#options.machine.time.agenda.now),
+      attaches: (session) => {
+        isAsking = true;
+        attaches(this, session);
+      },
+      connected: (session) => {
+        isAsking = false;
+        this.connectedAt.set(session, this.#options.machine.time.agenda.now);
+      },
       deletes,
-      gaveUp: () => this.#late.add(socket),
+      gaveUp: () => {
+        this.#late.add(socket);
+        giveUp();
+      },
       heard: (event) => heard(this, event),
     });
     return socket;
@@ -194,6 +211,8 @@ export interface SimClientOptions {
   readonly answered: (client: SimClient, request: Buffer, answer: Frame) => void;
   /** Called when the client asks for this session. */
   readonly attaches: (client: SimClient, session: bigint) => void;
+  /** The client gave up a connection on which it had asked for a session that it had before. */
+  readonly gaveUp: (client: SimClient) => void;
   readonly deletes: WireListener['deletes'];
   readonly heard: (client: SimClient, event: WatchNews) => void;
   /** The number of its open calls has changed. */

@@ -165,6 +165,7 @@ export class World implements Struck {
       answered: (client, request, answer) => this.#sentOnce.answered(client, request, answer),
       deletes: (path, session) => this.herd.givesUp(path, session),
       attaches: (client, session) => this.judge.attaches(client, session),
+      gaveUp: (client) => this.judge.losses.gaveUp(client.name),
       heard: (client, { what, path, session, isForgetting }) => {
         if (what === 'children') {
           this.judge.tenures.told(client.name, path);

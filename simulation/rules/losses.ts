@@ -25,7 +25,7 @@ export class Losses {
   #brokenAt = -Infinity;
   /** The clients whose requests a server has put off: each other server puts off as many. */
   readonly #throttled = new Set<string>();
-  /** The clients whose session was attached to by another connection, until they have a new one. */
+  /** The clients whose session may have moved to another connection, until they lose theirs. */
   readonly #moved = new Set<string>();
   /** When a client had many calls for the last time. Infinity: it has them now. */
   readonly #busyUntil = new WeakMap<object, number>();
@@ -66,6 +66,14 @@ export class Losses {
     this.#forced.add(path);
   }
 
+  /**
+   * In a fault, a client gave up a connection on which it had asked for its session. A server may still grant it there,
+   * also after the client has the session on the next connection (ZOOKEEPER-710).
+   */
+  gaveUp(client: string): void {
+    if (!this.isCalm(client)) this.#moved.add(client);
+  }
+
   /** True if no fault is felt, of the client or of the servers, and messages are fast. */
   isCalm(client: string): boolean {
     const troubledUntil = this.#troubles.get(client)?.endsAt ?? -Infinity;
@@ -87,9 +95,9 @@ export class Losses {
 
   /** The state of the client has changed. */
   changed(client: string, state: ConnectionState): void {
-    if (state === 'reconnected') this.#moved.delete(client);
-    if (state !== 'suspended' || !this.isCalm(client)) return;
-    this.#bench.tell('I11', `${client} is suspended although nothing required it`);
+    if (state !== 'suspended') return;
+    if (this.isCalm(client)) this.#bench.tell('I11', `${client} is suspended although nothing required it`);
+    this.#moved.delete(client);
   }
 
   /** The pauses between several attempts to connect grow, so the rule does not know how long two faults take together. */

@@ -821,6 +821,19 @@ describe('the judge of a simulation', () => {
       expect(bench.told).to.deep.equal(['I11', 'I11', 'I11']);
     });
 
+    it('accepts once that a client is suspended after it gave up a connection in a fault, and not after one in a calm network', () => {
+      losses.gaveUp('p0c0');
+      losses.hurt(['p0c1'], 0, 'delay');
+      losses.gaveUp('p0c1');
+      bench.time += 20_000;
+      losses.changed('p0c1', 'reconnected');
+      losses.changed('p0c1', 'suspended');
+      expect(bench.told).to.deep.equal([]);
+      losses.changed('p0c0', 'suspended');
+      losses.changed('p0c1', 'suspended');
+      expect(bench.told).to.deep.equal(['I11', 'I11']);
+    });
+
     it('tells no client that is suspended where an attach may take longer than an attempt', () => {
       for (const [mostDelayMs, told] of [
         [11, 1],
