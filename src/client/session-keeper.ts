@@ -168,11 +168,15 @@ export class SessionKeeper {
     this.#report.ended(session, why);
     if (this.isClosing || why === 'closed' || this.#isFinal(why)) return;
     this.#successor.answered();
+    // Before the report, because a listener may close the client.
+    if (why !== 'replaced') this.#openAfterPause(session, why);
     this.#report.lost(session, why, lost);
-    if (why === 'replaced') return;
-    // The pause protects a server that ends every session at once from a stream of new sessions.
-    this.#unproven = session.isProven ? 0 : this.#unproven + 1;
-    const isRefused = why === 'auth-failed' && saslRefusal(session.connection.history) !== undefined;
+  }
+
+  /** The pause protects a server that ends every session at once from a stream of new sessions. */
+  #openAfterPause(before: Session, why: SessionEnd): void {
+    this.#unproven = before.isProven ? 0 : this.#unproven + 1;
+    const isRefused = why === 'auth-failed' && saslRefusal(before.connection.history) !== undefined;
     const { clock, chance } = this.#source;
     const delayMs = (isRefused ? refusedDelayMs : roundDelayMs)(this.#unproven, chance.random());
     this.#cancelNext = clock.after(delayMs, () => {

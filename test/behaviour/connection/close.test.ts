@@ -84,6 +84,17 @@ describe('close()', () => {
     expect(await isOnServer()).to.deep.equal(gone);
   });
 
+  it('in a listener of the end of its session opens no other session', async () => {
+    const closing = new Promise<void>((resolve) =>
+      client.on('state', (state) => state === 'lost' && void client.close().then(resolve)),
+    );
+    await lab.endSession(client);
+    await closing;
+    const { dials } = lab.proxy;
+    await lab.sleep(100);
+    expect([lab.proxy.dials, client.session.isEnded]).to.deep.equal([dials, true]);
+  });
+
   it('sends its request again on the next connection if it is lost', async () => {
     const remove = lab.proxy.on((frame) => {
       if (!from('client', 'closeSession')(frame)) return undefined;
