@@ -176,7 +176,8 @@ export class SessionShell {
       case 'attach':
         this.#heldBack = [];
         this.#drain.at = this.#agenda.now + order.drainMs / this.#options.rate;
-        return this.#redialIfDrained();
+        this.#redialIfDrained();
+        return this.#feed({ is: 'sent', ...this.#owed });
       case 'resume':
         return this.#feed({ is: 'resumed' });
       case 'poll':

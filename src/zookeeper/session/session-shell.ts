@@ -199,7 +199,8 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
         void this.connection.send(absolute(sync('/'))).catch(ignore);
         return this.#sent();
       case 'attach':
-        return this.connection.attach(order.drainMs);
+        this.connection.attach(order.drainMs);
+        return this.#sent();
       case 'end-attach':
         this.#attaching?.end();
         this.#attaching = undefined;

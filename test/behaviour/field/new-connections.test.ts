@@ -8,6 +8,7 @@ import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Newcomers } from '../../../lab/proxy/zk-proxy.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { rejection, until } from '../../../lab/until.ts';
+import { virtualMachine } from '../../../lab/world.ts';
 import { awaitedLater, becomeQuiet, createParents, sessionsOn, statesOf } from './support.ts';
 
 const sessionTimeoutMs = 6_000;
@@ -226,6 +227,23 @@ describe('FIELD A1: while new connections are in trouble and the old one is heal
     expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(lab.client.health().sessionId).to.equal(sessionId);
   });
+
+  // Only the virtual network can be slow: an attempt takes longer after a slow one.
+  if (virtualMachine)
+    it('a client far away begins its proof on the old connection before it gives the new one up', async () => {
+      lab.proxy.roundTrip(300);
+      const client = await lab.connect({ sessionTimeoutMs });
+      await createParents(client, lab.path);
+      await becomeQuiet(sessionTimeoutMs);
+      await lab.proxy.admit('silent');
+      lab.proxy.clear();
+      const startedAt = lab.now();
+      const acquiring = awaitedLater(new InterProcessMutex(client, lab.path).acquire(limit));
+      await lab.proxy.seen(sent('multi'));
+      // The list has taken a round trip, and an attempt takes four.
+      expect(lab.now() - startedAt).to.be.below(300 + sessionTimeoutMs / 24 + 300);
+      await (await acquiring).release();
+    });
 
   it('an attach succeeds again, once they are served', async () => {
     await idle();
