@@ -16,7 +16,7 @@ export type KeeperVersion = 'base' | 'create2' | 'containers';
  *   new session, always. The session of a connection that has ended lives on until its timeout.
  * - A session timeout is 10 seconds at least. The password is empty. An answer never has the read-only flag.
  * - A request that it does not know, also in a transaction, ends the connection without an answer.
- * - The end of a session is not answered: the connection ends.
+ * - The end of a session is not answered: the connection ends. It also ends at an answer with the number 2³¹ − 1.
  *
  * Not imitated: several members, the ACLs' schemes, the numbers of its zxids and sessions, its own requests.
  */
@@ -28,7 +28,7 @@ export class KeeperDesk {
   readonly #answers = new FrameSplitter();
   #hasAsked = false;
   #isGranted = false;
-  #closeXid: number | undefined;
+  #closeXid = 2 ** 31 - 1;
 
   constructor(version: KeeperVersion, client: Socket, server: Socket) {
     this.#known = known[version];

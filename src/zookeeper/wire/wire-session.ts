@@ -47,10 +47,13 @@ export class WireSession {
     if (zxid > this.#lastZxid) this.#lastZxid = zxid;
   }
 
-  /** The number of the next request. */
+  /**
+   * The number of the next request. Java's client leaves out 2^31 - 1, too: ClickHouse Keeper takes the answer with that
+   * number for the end of the session, and ends the connection.
+   */
   nextXid(): number {
     const xid = this.#xid;
-    this.#xid = xid < 0x7fffffff ? xid + 1 : 1;
+    this.#xid = xid < 0x7ffffffe ? xid + 1 : 1;
     return xid;
   }
 }

@@ -6,8 +6,11 @@ import {
   LeaderElection,
   LockLostError,
 } from '../../../src/index.ts';
+import { exists } from '../../../src/zookeeper/wire/operations.ts';
+import { whenNoNode } from '../../../src/zookeeper/wire/zookeeper-error.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { aborted, rejection } from '../../../lab/until.ts';
+import { ConnectionProbe } from '../../../lab/wire/connection-probe.ts';
 import { awaitedLater, becomeQuiet, sessionsOn, statesOf } from './support.ts';
 
 /** The shortest that it grants. */
@@ -21,6 +24,12 @@ for (const keeper of ['create2', 'containers'] as const)
 
     it('grants sessions of 10 s at least', () => {
       expect(lab.client.health().timeoutMs).to.equal(sessionTimeoutMs);
+    });
+
+    it('gets no request with the number that stands for the end of a session', async () => {
+      using probe = await ConnectionProbe.connect([lab.proxy.port], { firstXid: 2 ** 31 - 2 });
+      for (const path of ['/', '/keeper']) await probe.send(exists(path)).catch(whenNoNode(undefined));
+      expect(probe.connection.lastError).to.equal(undefined);
     });
 
     it('serves a mutex: two clients take turns, in their order', async () => {
