@@ -69,6 +69,22 @@ describe('a reply', () => {
     await probe.send(exists('/'));
   });
 
+  it('with the error -127 shows an overloaded server until no request is put off any more', async () => {
+    lab.proxy.on((frame) => (from('server', 'exists')(frame) ? { replaceError: -127 } : undefined));
+    const given: Promise<Error>[] = [];
+    for (const mostWrites of [1, 2]) {
+      let writes = 0;
+      const beforeWrite = (): void => {
+        if ((writes += 1) > mostWrites) throw new Error('given up');
+      };
+      given.push(rejection(probe.send({ ...exists('/'), beforeWrite })));
+    }
+    await given[0];
+    expect(probe.connection.postponedSince).to.be.a('number');
+    await given[1];
+    expect(probe.connection.postponedSince).to.equal(undefined);
+  });
+
   it('with the error -127 is not asked for again once its connection has ended', async () => {
     lab.proxy.on((frame) => (from('server', 'exists')(frame) ? { replaceError: -127 } : undefined));
     const asked = rejection(probe.send(exists('/')));

@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type ConnectionState, type LockClient, type RetryPolicy } from '../../../src/index.ts';
+import {
+  InterProcessMutex,
+  LockTimeoutError,
+  type ConnectionState,
+  type LockClient,
+  type RetryPolicy,
+} from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Op } from '../../../lab/proxy/zk-proxy.ts';
@@ -83,6 +89,19 @@ describe('FIELD B1: a server that says "later"', function () {
     await rejection(writing);
     expect(await reading).to.have.length.of.at.most(1);
     expect(await lab.mutex.participants({ timeoutMs: 1_000 })).to.deep.equal([]);
+    expectSameConnection();
+  });
+
+  it('to a transaction whose hold is released in the pause: a later wait is not blamed on the server', async () => {
+    const hold = await lab.mutex.acquire(limit);
+    const said = throttle('multi', 1);
+    const writing = rejection(hold.transaction().setData(lab.path, Buffer.from('late')).commit());
+    await until('it was told', () => said() === 1);
+    await hold.release();
+    await writing;
+    await using _ = await lab.theirs.acquire(limit);
+    const error = await rejection(lab.mutex.acquire({ timeoutMs: 2_000 }));
+    expect(error).to.be.instanceOf(LockTimeoutError).and.to.include({ reason: 'contention' });
     expectSameConnection();
   });
 
