@@ -127,7 +127,8 @@ export class Grant implements Holding {
    * they may hang.
    */
   expire(): void {
-    if (this.#state.at !== 'held') return;
+    // A listener of the end of a lease may have found that the session is lost. Its end must not wait for these jobs.
+    if (this.#state.at !== 'held') return this.node.session.settle(this);
     this.#lose('lease-expired');
     void this.node.handOverOrDelete();
   }

@@ -5,7 +5,7 @@ import { testPath } from '../../../lab/test-path.ts';
 import { aborted, until } from '../../../lab/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
-import { now } from '../../../lab/world.ts';
+import { now, stall } from '../../../lab/world.ts';
 
 const sessionTimeoutMs = 2_000;
 
@@ -155,6 +155,16 @@ describe('a lost session', () => {
     whileDown();
     await closing;
     expect(await observer.children(path)).to.have.length(0);
+  });
+
+  it('is closed although no hold is released, if a listener of the end of a lease finds that it is lost', async () => {
+    const hold = await new InterProcessMutex(client, testPath('ghost')).acquire({ leaseMs: 1_000 });
+    hold.signal.addEventListener('abort', () => client.session.isAlive());
+    stall(0.95 * sessionTimeoutMs);
+    expect(hold.isValid).to.equal(false);
+    expect([hold.signal.reason, client.state]).to.deep.equal([hold.loss, 'lost']);
+    expect(hold.loss).to.have.property('reason', 'lease-expired');
+    await until('the lost session is closed', isClosed);
   });
 
   it('is closed on the servers by close(), even while its job runs', async () => {
