@@ -26,7 +26,8 @@ export class OrderedQueue implements QueueKind {
   constructor(driver: LockDriver, lock: OrderedLock) {
     this.driver = driver;
     this.lockName = driver.lockName;
-    this.appendOnly = driver.appendOnly;
+    // With other names in the queue, the next child may sort before a waiter.
+    this.appendOnly = driver.appendOnly && lock.foreignNodes === 'reject';
     this.isFirstComeFirstServed = driver instanceof StandardDriver;
     this.#lock = lock;
     this.#newcomer = `${driver.lockName}${SEQUENCE_MAX}`;
@@ -133,7 +134,7 @@ class OrderedView implements QueueView {
       watch,
       isNext,
       isAdjacent,
-      before: isAdjacent ? this.#beforeAt(position) : undefined,
+      before: isAdjacent ? sorted[position - 2] : undefined,
     };
   }
 
@@ -176,15 +177,6 @@ class OrderedView implements QueueView {
 
   without(name: string): QueueView {
     return new OrderedView(this.#queue, this.#listing.without(name));
-  }
-
-  /**
-   * The name of the second child before this position. Undefined if other clients have created children here, because
-   * the next child that they create may sort before the waiter.
-   */
-  #beforeAt(position: number): string | undefined {
-    const { sorted, foreign } = this.#listing.queue(this.#queue.driver);
-    return foreign.length === 0 ? sorted[position - 2] : undefined;
   }
 
   #sorted(): readonly string[] {

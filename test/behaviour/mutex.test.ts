@@ -215,6 +215,22 @@ describe('InterProcessMutex', () => {
     await (await waiting).release();
   });
 
+  it('waits behind a foreign sibling that is created before it while it waits', async () => {
+    const mutex = new InterProcessMutex(lab.client, lab.path, { foreignNodes: 'wait' });
+    const gate = await lab.theirs.acquire();
+    let isGranted = false;
+    const waiting = mutex.acquire().finally(() => (isGranted = true));
+    await lab.queueReaches(2);
+    await lab.observer.create(`${lab.path}/!somebody`);
+    await gate.release();
+    await until('the waiter waits for the sibling', () =>
+      lab.client.session.watches.paths('data').includes(`${lab.path}/!somebody`),
+    );
+    expect(isGranted).to.equal(false);
+    await lab.observer.remove(`${lab.path}/!somebody`);
+    await (await waiting).release();
+  });
+
   it('a parent that forbids creating is an error with the ZooKeeper error as cause, and leaves no znode', async () => {
     const parent = lab.path.slice(0, lab.path.lastIndexOf('/'));
     await lab.observer.create(parent, [{ permissions: 1, scheme: 'world', id: 'anyone' }]);
