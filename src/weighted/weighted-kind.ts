@@ -64,6 +64,7 @@ class WeightedView implements QueueView {
 
   get holder(): string | undefined {
     const { shown } = this.#look;
+    this.#look.refuseErased(this.#kind.path, { most: 0 });
     return shown.holder ?? this.#queue.holder;
   }
 

@@ -45,15 +45,23 @@ export class WeightedLook {
   }
 
   #read(path: string): WeightedQueue {
-    const { data, names, version } = this.answers;
+    const { data, names } = this.answers;
     const foreign = names.filter((name) => weightedChild(name) === undefined);
     if (foreign.length > 0) throw new ForeignNodeError(path, foreign);
-    const claim = decodeClaim(data);
-    // If the data were erased while others wait, the holder is unknown: fail. A participant that is alone knows that
-    // the lock is free.
-    const isErased = claim === 'none' && version > 0 && names.length > 1;
-    if (claim === 'foreign' || isErased) throw new ForeignDataError(path, data);
+    if (decodeClaim(data) === 'foreign') throw new ForeignDataError(path, data);
+    // A participant that is alone knows that the lock is free.
+    this.refuseErased(path, { most: 1 });
     return this.shown;
+  }
+
+  /**
+   * If the data were erased, any participant may be the holder.
+   *
+   * @throws ForeignDataError if the data were erased, and there are more than `most` participants
+   */
+  refuseErased(path: string, { most }: { readonly most: number }): void {
+    const { data, names, version } = this.answers;
+    if (data.length === 0 && version > 0 && names.length > most) throw new ForeignDataError(path, data);
   }
 }
 

@@ -78,10 +78,11 @@ describe('weights and foreign znodes', () => {
     const mutex = new InterProcessMutex(lab.client, lab.path, { weights });
     const hold = await new InterProcessMutex(lab.other, lab.path, { weights }).acquire();
     await lab.observer.touch(lab.path);
-    expect(await rejection(mutex.acquire()))
-      .to.be.instanceOf(ForeignDataError)
-      .with.property('message')
-      .that.contains('they are empty now');
+    for (const call of [() => mutex.holder(), () => mutex.isLocked(), () => mutex.acquire()])
+      expect(await rejection(call()))
+        .to.be.instanceOf(ForeignDataError)
+        .with.property('message')
+        .that.contains('they are empty now');
     expect(hold.isValid).to.equal(true);
     await hold.release();
     await using next = await mutex.acquire();
