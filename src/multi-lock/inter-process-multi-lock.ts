@@ -28,6 +28,8 @@ import { reached } from '../support/reached.js';
 export class InterProcessMultiLock<Part extends PartHold = PartHold> {
   readonly #locks: readonly PartOfMultiLock<Part>[];
   readonly #holds = new Set<MultiHold<Part>>();
+  /** The clients of the locks of this library. */
+  readonly #hosts: readonly LockHost[];
   readonly #clock: Clock;
 
   /**
@@ -55,8 +57,9 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
       refuseOtherCopy(`The lock ${path}`, (lock as { host?: unknown }).host);
     }
     this.#locks = [...locks];
+    this.#hosts = locks.flatMap((lock) => hostOf(lock) ?? []);
     // Locks from elsewhere bring no clock.
-    this.#clock = this.#locks.map((lock) => hostOf(lock)?.clock).find((clock) => clock !== undefined) ?? systemClock;
+    this.#clock = this.#hosts[0]?.clock ?? systemClock;
     const twice = locks.find((lock, index) => locks.slice(index + 1).some((other) => isSame(lock, other)));
     if (twice) throw new RangeError(`${expected(option, `${option} that differ`, twice.path)} twice`);
     for (const lock of locks) {
@@ -198,19 +201,21 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     return undefined;
   }
 
-  /** A lock of your own may give one invalid hold after another, so fast that no timer would run. */
+  /**
+   * A lock of your own may give one invalid hold after another, so fast that no timer would run. Ends early when a client
+   * closes: then the acquire of its lock rejects.
+   */
   #pause(pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      const cancel = this.#clock.after(Math.max(0, pauseMs), () => {
-        stop?.();
+      const end = (): void => {
+        for (const stop of stops) stop();
         resolve();
-      });
-      const stop =
-        signal &&
-        abortHubs.onAbort(signal, (reason) => {
-          cancel();
-          reject(reason);
-        });
+      };
+      const look = (): void => this.#hosts.forEach(({ isClosing }) => isClosing && end());
+      const stops = [this.#clock.after(Math.max(0, pauseMs), end)];
+      for (const { sessions } of this.#hosts) stops.push(sessions.onChange(look));
+      if (signal) stops.push(abortHubs.onAbort(signal, reject), abortHubs.onAbort(signal, end));
+      look();
     });
   }
 }

@@ -107,6 +107,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     this.assertValid();
     if (this.#lease) this.#lease.renew(leaseMs);
     else this.#comeUnder(new HoldLease(this.#clock, { leaseMs }));
+    this.leaseRenewed();
   }
 
   /**
@@ -155,10 +156,14 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     const { loss } = this;
     if (this.#state.at === 'released') return this.#state.outcome;
     const late: ReleaseOutcome = this.isValid ? 'released' : 'lost';
-    const settled = this.#state.at === 'expired' ? releaseAll(this.#ours).then(() => lost) : releaseAll(this.holds);
-    // Our holds have the same limit. For the holds of other locks that is unknown.
-    const outcome = settleWithin(this.#releaseTimeoutMs, this.#clock, settled, () => late);
+    const isExpired = this.#state.at === 'expired';
+    let settle: (outcome: Promise<ReleaseOutcome>) => void = () => undefined;
+    const outcome = new Promise<ReleaseOutcome>((resolve) => (settle = resolve));
+    // Before the holds are released, because a listener of one of them may release this hold again.
     this.#state = { at: 'released', outcome, loss, since: this.#clock.now() };
+    const settled = isExpired ? releaseAll(this.#ours).then(() => lost) : releaseAll(this.holds);
+    // Our holds have the same limit. For the holds of other locks that is unknown.
+    settle(settleWithin(this.#releaseTimeoutMs, this.#clock, settled, () => late));
     this.#released();
     for (const stop of this.#stops.splice(0)) stop();
     return outcome;
@@ -219,6 +224,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
       `its lease of ${leaseMs} ms ended without a renewal`,
     );
     this.#state = { at: 'expired', loss };
+    // Nobody may release it.
+    this.#released();
     for (const stop of this.#stops.splice(0)) stop();
     if (this.#aborter) abort(this.#aborter, loss);
     // The holds of this library end with the same lease. The holds of other locks do not know of it, and may not accept
@@ -228,7 +235,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 
   /** @internal */
   leaseRenewed(): void {
-    // Nothing listens.
+    this.#ours.find(({ isOpen }) => isOpen)?.leaseRenewed();
   }
 
   get #releasedAgo(): string {

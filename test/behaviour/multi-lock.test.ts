@@ -240,6 +240,26 @@ describe('a multi-lock', () => {
     });
   }
 
+  it('releases the hold of a lock of your own once, also if a listener of another lock releases all', async () => {
+    let releases = 0;
+    const [own, a] = [ownLock(() => (releases += 1)), mutex('a')];
+    const hold = await new InterProcessMultiLock([own, a]).acquire();
+    let again: Promise<unknown> | undefined;
+    a.on('released', () => void (again = hold.release()));
+    expect(hold.release()).to.equal(again);
+    expect(await again).to.equal('released');
+    expect(releases).to.equal(1);
+  });
+
+  it('forgets a hold whose lease has ended, because nobody may release it', async () => {
+    const lock = multi('a');
+    const hold = await lock.acquire({ leaseMs: 5 });
+    expect(lock.toJSON()).to.have.property('holds').with.lengthOf(1);
+    await aborted(hold.signal);
+    expect(lock.toJSON()).to.have.property('holds').with.lengthOf(0);
+    await areFree('a');
+  });
+
   it('pauses before it starts over, although a lock of your own gives only holds that are not valid', async () => {
     let acquires = 0;
     const own: PartOfMultiLock = {
@@ -259,6 +279,12 @@ describe('a multi-lock', () => {
     expect(await waiting).to.equal(stop.signal.reason);
     expect(acquires).to.be.within(10, 20);
     await areFree('a');
+    const closed = rejection(both.acquire());
+    await lab.sleep(5_500);
+    const closedAt = lab.now();
+    void lab.client.close();
+    expect(await closed).to.have.property('code', 'ERR_LOCK_CLIENT_CLOSED');
+    expect(lab.now() - closedAt).to.be.below(100);
   });
 
   for (const name of ['a', 'b'])

@@ -113,6 +113,22 @@ describe('the leaseMs', () => {
       await free();
     });
 
+    it('emits an event of one lock for each renewal, and not of a lock that was lost', async () => {
+      const [first, second] = mutexes() as [InterProcessMutex, InterProcessMutex];
+      const renewed: string[] = [];
+      for (const mutex of [first, second]) mutex.on('renewed', ({ hold: { path } }) => renewed.push(path));
+      const hold = await new InterProcessMultiLock([first, second]).acquire({ leaseMs: 1_000, renewEveryMs: 100 });
+      const [ofFirst, ofSecond] = hold.holds.map(({ path }) => path);
+      hold.renew(1_000);
+      await until('the lease has renewed itself', () => renewed.length > 1);
+      expect(new Set(renewed)).to.deep.equal(new Set([ofFirst]));
+      const loss = aborted(hold.signal);
+      await lab.observer.remove(ofFirst ?? '');
+      await loss;
+      await until('the lease goes on', () => renewed.includes(ofSecond ?? ''));
+      await hold.release();
+    });
+
     it('begins with the first renewal if there was none', async () => {
       const hold = await new InterProcessMultiLock(mutexes()).acquire();
       hold.renew(50);
