@@ -126,7 +126,8 @@ class ShownParticipant {
     return {
       ...others,
       data: isUtf8(data) ? data.toString() : `0x${data.toString('hex')}`,
-      createdAt: createdAt.toISOString(),
+      // A server may send any number. `toISOString` of an invalid date would throw.
+      createdAt: createdAt.toJSON(),
     };
   }
 

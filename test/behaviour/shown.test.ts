@@ -267,6 +267,8 @@ describe('the output of console.log and JSON', () => {
             createdAt: holder?.createdAt.toISOString(),
           });
           expect(inspect(holder)).to.contain('Participant {').and.to.contain(`data: '${shown}'`);
+          const undated = Object.assign(holder ?? {}, { createdAt: new Date(NaN) });
+          expect(json(undated)).to.have.property('createdAt', null);
         },
         { data },
       );
