@@ -61,7 +61,7 @@ export class IdleTime {
       return;
     }
     if (idleForMs >= idleBeforeFlagMs) this.flag.show('idle');
-    this.#stopTimer = this.#timer(this.flag.isUp ? idleMs - idleForMs : idleBeforeFlagMs - idleForMs);
+    this.#stopTimer = this.#timer(Math.min(idleMs, this.flag.isUp ? Infinity : idleBeforeFlagMs) - idleForMs);
   }
 }
 

@@ -10,7 +10,9 @@ describe('the idle time of a sticky lock', () => {
   let shown: string[];
   let time: IdleTime;
 
-  beforeEach(() => {
+  beforeEach(() => (time = newTime(idleMs)));
+
+  const newTime = (ofIdleMs: number): IdleTime => {
     clock = new ManualClock();
     shown = [];
     const flag = {
@@ -19,8 +21,9 @@ describe('the idle time of a sticky lock', () => {
       },
       show: (use: string) => void shown.push(use),
     };
-    time = new IdleTime(flag as unknown as IdleFlag, { clock, idleMs }, () => void shown.push('over'));
-  });
+    const options = { clock, idleMs: ofIdleMs };
+    return new IdleTime(flag as unknown as IdleFlag, options, () => void shown.push('over'));
+  };
 
   it('is shown after 20 ms, and is over after `idleMs`', () => {
     time.begin();
@@ -49,5 +52,17 @@ describe('the idle time of a sticky lock', () => {
     expect(shown).to.deep.equal(['idle', 'busy', 'idle']);
     clock.advance(1);
     expect(shown).to.deep.equal(['idle', 'busy', 'idle', 'over']);
+  });
+
+  it('is over after `idleMs` also if that is shorter than the time until it is shown', () => {
+    const short = newTime(5);
+    short.begin();
+    clock.advance(3);
+    short.stop();
+    short.begin();
+    clock.advance(4);
+    expect(shown).to.deep.equal([]);
+    clock.advance(1);
+    expect(shown).to.deep.equal(['over']);
   });
 });
