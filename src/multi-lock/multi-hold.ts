@@ -201,8 +201,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   get loss(): LockLostError | undefined {
     if (this.#lease?.isOver) this.leaseEnded(this.#lease);
     if (this.#state.at !== 'open') return this.#state.loss;
-    const lost = this.holds.find((hold) => !hold.isValid);
-    return lost?.signal.aborted ? (lost.signal.reason as LockLostError) : undefined;
+    const lost = this.holds.find((hold) => !hold.isValid && hold.signal.aborted);
+    return lost?.signal.reason as LockLostError | undefined;
   }
 
   /** @internal */

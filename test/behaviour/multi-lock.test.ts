@@ -7,6 +7,7 @@ import {
   LockClient,
   LockLostError,
   LockTimeoutError,
+  NotOwnedError,
   type Hold,
   type PartOfMultiLock,
 } from '../../src/index.ts';
@@ -172,6 +173,16 @@ describe('a multi-lock', () => {
     expect(() => hold.assertValid()).to.throw(LockLostError);
     expect(await hold.release()).to.equal('lost');
     await areFree('a', 'b');
+  });
+
+  it('is lost, and not released, if one of its holds was released before another was lost', async () => {
+    await using hold = await multi('a', 'b').acquire();
+    const [first, second] = hold.holds;
+    await first?.release();
+    expect(() => hold.assertValid()).to.throw(NotOwnedError);
+    await lab.observer.remove(second?.path ?? '');
+    await aborted(second?.signal ?? hold.signal);
+    expect(() => hold.assertValid()).to.throw(LockLostError);
   });
 
   it('is lost in the same step for a listener of one of its holds', async () => {
