@@ -129,11 +129,11 @@ export class OutageLog {
   /** The time since the last answer, and the reason. Undefined while no answer is owed. */
   silence(session: Session): Silence | undefined {
     if (session.isConnected) {
-      const { postponedSince, unansweredSince } = session.connection;
+      const { postponement, unansweredSince } = session.connection;
       // A heartbeat may be in flight, which says nothing about the requests that were put off before it.
-      const since = postponedSince ?? unansweredSince;
+      const since = postponement?.since ?? unansweredSince;
       if (since === undefined) return undefined;
-      const trouble = postponedSince === undefined ? 'does not answer' : 'is overloaded and puts requests off';
+      const trouble = postponement ? `puts requests off (${postponement.error})` : 'does not answer';
       const why = `${session.connection.server} is connected, but ${trouble}`;
       return { forMs: this.#clock.now() - since, why, cause: new Error(why) };
     }

@@ -9,6 +9,7 @@ import type { Operation } from '../wire/operations.js';
 import { Call, connectionLost, type Reply } from '../wire/replies.js';
 import type { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { ServerLink } from './server-link.js';
+import type { Postponement } from './postponed-requests.js';
 import { renewWatches } from './watch-renewal.js';
 import { WireSession, type SessionIdentity } from '../wire/wire-session.js';
 
@@ -100,9 +101,9 @@ export class Connection {
     return this.#links?.pipeline.unansweredSince;
   }
 
-  /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
-  get postponedSince(): number | undefined {
-    return this.#links?.pipeline.postponedSince;
+  /** Undefined if the server puts no requests off now. */
+  get postponement(): Postponement | undefined {
+    return this.#links?.pipeline.postponement;
   }
 
   /**
@@ -368,7 +369,7 @@ export type ConnectionFacts = Readonly<
     | 'identity'
     | 'lastError'
     | 'lastZxid'
-    | 'postponedSince'
+    | 'postponement'
     | 'server'
     | 'unansweredSince'
   >

@@ -1,15 +1,16 @@
 import { inNoContext } from '../../support/no-context.js';
-import type { Clock } from '../../support/clock.js';
+import type { CancelTimer, Clock } from '../../support/clock.js';
 import { Call, connectionLost, errorOf, readReplyHeader, replyBodyAt, type ReplyHeader } from '../wire/replies.js';
 import type { ConnectionListener } from './connection-options.js';
 import { FlowWindow, RequestLanes } from './flow-window.js';
 import { refuseCutOff, TooLongError } from '../wire/frames.js';
 import { ping, type Operation, type WatchEventType } from '../wire/operations.js';
-import { isRepeatable, PostponedRequests } from './postponed-requests.js';
+import { isRepeatable, pauseMs, PostponedRequests, type Postponement } from './postponed-requests.js';
 import { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
 import type { SentRequest, ServerTraits } from './server-traits.js';
-import { errorNumbers, UnknownRequestError } from '../wire/zookeeper-error.js';
+import { divisors } from '../network/timeout-parts.js';
+import { errorNumbers, isPutOff, isUnable, UnknownRequestError } from '../wire/zookeeper-error.js';
 import { noChroot, Reader, Writer } from '../wire/wire.js';
 import { reached } from '../../support/reached.js';
 
@@ -28,6 +29,11 @@ export class Pipeline implements LinkUser {
   readonly #unsent = new RequestLanes();
   readonly #window = new FlowWindow();
   readonly #postponed: PostponedRequests;
+  /** The changes that the server could not carry out, until their callers are told. */
+  readonly #unsettled = new Map<Call, CancelTimer>();
+  /** The time since which the server could carry no change out; undefined if it can. */
+  #unableSince: number | undefined;
+  #timesUnable = 0;
   #isWriteDue = false;
   /** The ping that the server has not answered yet. */
   #ping: Call | undefined;
@@ -70,9 +76,9 @@ export class Pipeline implements LinkUser {
     return oldest ? Math.max(oldest.sentAt, this.#answeredAt) : this.#ping?.sentAt;
   }
 
-  /** The time since which the overloaded server has put requests off. Undefined if it puts none off now. */
-  get postponedSince(): number | undefined {
-    return this.#postponed.since;
+  /** Undefined if the server puts no requests off now. */
+  get postponement(): Postponement | undefined {
+    return this.#postponed.trouble;
   }
 
   send(call: Call): void {
@@ -124,7 +130,10 @@ export class Pipeline implements LinkUser {
     this.#unwritten.clear();
     const unsent = this.takeUnsent();
     if (unsent.length > 0) reached('requests lost before they were sent');
-    for (const call of [...this.#unanswered.splice(0), ...unsent]) call.reject(connectionLost(call.operation, cause));
+    for (const cancel of this.#unsettled.values()) cancel();
+    const untold = [...this.#unsettled.keys(), ...this.#unanswered.splice(0), ...unsent];
+    this.#unsettled.clear();
+    for (const call of untold) call.reject(connectionLost(call.operation, cause));
   }
 
   // The methods of LinkUser.
@@ -256,8 +265,12 @@ export class Pipeline implements LinkUser {
 
   #answered(call: Call, { error, zxid }: ReplyHeader, frame: Buffer): void {
     const { operation, sentAt } = call;
-    if (error === errorNumbers.THROTTLED_OP || this.#postponed.isTooEarly(call)) {
-      this.#postponed.add(call);
+    if (isPutOff(error) || this.#postponed.isTooEarly(call)) {
+      this.#postponed.add(call, error);
+      return;
+    }
+    if (this.#maySoonBeAble(operation, error)) {
+      this.#wasUnable(call, error);
       return;
     }
     this.#postponed.answered(call);
@@ -281,6 +294,37 @@ export class Pipeline implements LinkUser {
     }
     this.#listener.answered(operation, sentAt, operation.sessionError?.(value) ?? 0);
     call.resolve({ value, zxid, wasPostponed: call.timesPostponed > 0 });
+  }
+
+  /**
+   * True if the server could not carry the request out, and has time to recover: the next connection may be refused, or
+   * may cost the session, as at ClickHouse Keeper. After that time, another server is tried.
+   */
+  #maySoonBeAble({ kind, name, isProof }: Operation<unknown>, error: number): boolean {
+    if (!isUnable(error, isProof)) {
+      if (kind === 'write') this.#unableSince = undefined;
+      return false;
+    }
+    const now = this.#options.clock.now();
+    this.#unableSince ??= now;
+    return name !== 'closeSession' && now < this.#unableSince + this.#options.timeoutMs() / divisors.silenceWithHold;
+  }
+
+  /** Nobody knows whether a change was executed. Its caller is told after a pause, because it may try again at once. */
+  #wasUnable(call: Call, error: number): void {
+    const { operation } = call;
+    if (operation.kind !== 'write' || operation.isProof) {
+      this.#postponed.add(call, error);
+      return;
+    }
+    reached('a change that the server could not carry out');
+    const { clock, random } = this.#options;
+    const tell = (): void => {
+      this.#unsettled.delete(call);
+      call.reject(errorOf(operation, error));
+    };
+    const cancel = inNoContext(() => clock.after(pauseMs(this.#timesUnable++, random()), tell));
+    this.#unsettled.set(call, cancel);
   }
 
   /** Sends all requests of one tick in one packet, including those that wait for the end of the tick. */

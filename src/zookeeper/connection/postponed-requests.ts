@@ -4,32 +4,33 @@ import { reached } from '../../support/reached.js';
 import { divisors } from '../network/timeout-parts.js';
 import type { Operation } from '../wire/operations.js';
 import type { Call } from '../wire/replies.js';
+import { errorName } from '../wire/zookeeper-error.js';
 
-/** The requests of one connection that an overloaded server has not executed, and wants again later. */
+/** The requests of one connection that the server has not executed, for example because it is overloaded. */
 export class PostponedRequests {
   readonly #options: PostponedOptions;
   readonly #pauses = new Map<Call, CancelTimer>();
   /** The syncs and changes among them, until they are answered. */
   readonly #awaited = new Set<Call>();
-  /** The time since which the server has put requests off. Undefined if it puts none off now. */
-  since: number | undefined;
+  /** The trouble of the server. Undefined if it puts no requests off now. */
+  trouble: Postponement | undefined;
 
   constructor(options: PostponedOptions) {
     this.#options = options;
   }
 
-  /** Sends the request again after a pause. */
-  add(call: Call): void {
+  /** Sends the request again after a pause. `error`: the number in the answer. */
+  add(call: Call, error: number): void {
     const { clock, random } = this.#options;
     const { kind, isAbsolute = false, isProof = false } = call.operation;
     // The requests of a heartbeat change nothing, and no read depends on them.
     const isOfHeartbeat = isAbsolute || isProof;
     if (isOfHeartbeat) reached('a heartbeat put off');
     if (kind !== 'read' && !isOfHeartbeat) this.#awaited.add(call);
-    this.since ??= clock.now();
+    if (error !== 0) this.trouble ??= { since: clock.now(), error: errorName(error) };
     const heartbeatMs = this.#options.timeoutMs() / divisors.postponedHeartbeat;
     const longestMs = isOfHeartbeat ? Math.min(longestPauseMs, heartbeatMs) : longestPauseMs;
-    const pauseMs = Math.min(longestMs, firstPauseMs * 2 ** call.timesPostponed) * (0.5 + random() / 2);
+    const delayMs = pauseMs(call.timesPostponed, random(), longestMs);
     call.timesPostponed += 1;
     const send = (): void => {
       this.#pauses.delete(call);
@@ -37,7 +38,7 @@ export class PostponedRequests {
     };
     this.#pauses.set(
       call,
-      inNoContext(() => clock.after(pauseMs, send)),
+      inNoContext(() => clock.after(delayMs, send)),
     );
   }
 
@@ -59,7 +60,7 @@ export class PostponedRequests {
   /** The server has executed or refused the request. */
   answered(call: Call): void {
     if (call.timesPostponed === 0) return;
-    this.since = undefined;
+    this.trouble = undefined;
     this.forget(call);
   }
 
@@ -78,6 +79,14 @@ export class PostponedRequests {
   }
 }
 
+/** The server puts requests off. */
+export interface Postponement {
+  /** Monotonic milliseconds. */
+  readonly since: number;
+  /** ZooKeeper's name of the error. */
+  readonly error: string;
+}
+
 interface PostponedOptions {
   readonly clock: Clock;
   readonly random: () => number;
@@ -94,6 +103,11 @@ const repeatable: ReadonlySet<string> = new Set(['exists', 'getData', 'getChildr
 
 function isWithin(path: string, root: string): boolean {
   return root === '/' || path === root || path.startsWith(`${root}/`);
+}
+
+/** The pause after a number of tries, in milliseconds. */
+export function pauseMs(tries: number, random: number, longestMs = longestPauseMs): number {
+  return Math.min(longestMs, firstPauseMs * 2 ** tries) * (0.5 + random / 2);
 }
 
 const firstPauseMs = 50;

@@ -19,7 +19,13 @@ import { Prover, type Checked } from './prover.js';
 import { step, type Fact, type Order } from './session-life.js';
 import type { SessionEnd, SessionOwner } from './session-owner.js';
 import type { SessionWatches } from './watches.js';
-import { errorNumbers, isRetryableNumber, isZooKeeperError, ZooKeeperError } from '../wire/zookeeper-error.js';
+import {
+  errorNumbers,
+  isRetryableNumber,
+  isUnable,
+  isZooKeeperError,
+  ZooKeeperError,
+} from '../wire/zookeeper-error.js';
 
 /**
  * The connection and the timer of a session. It feeds each fact to `session-life.ts`, which decides, and carries out the
@@ -156,7 +162,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
     }
     // The error is about the session or the server, not about the request. Only the next ConnectResponse can show the
     // true state. At a server without transactions no session can be proven, but the next server may have them.
-    if (isRetryableNumber(error) || (isProof && error === errorNumbers.UNIMPLEMENTED))
+    if (isRetryableNumber(error) || isUnable(error, isProof) || (isProof && error === errorNumbers.UNIMPLEMENTED))
       this.connection.drop(new Error(`the server answered ${name} with error ${error}`));
   }
 

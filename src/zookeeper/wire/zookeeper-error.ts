@@ -72,6 +72,7 @@ export class ZooKeeperError extends Error {
 const definite = {
   UNIMPLEMENTED: -6,
   BAD_ARGUMENTS: -8,
+  OUT_OF_MEMORY: -10,
   API_ERROR: -100,
   NO_NODE: -101,
   NO_AUTH: -102,
@@ -117,10 +118,40 @@ const names: Partial<Record<number, string>> = Object.fromEntries(
   Object.entries(errorNumbers).map(([name, number]) => [number, name]),
 );
 
+/** ZooKeeper's name of an error, or its number if this library does not know it. */
+export function errorName(number: number): string {
+  return names[number] ?? `error ${number}`;
+}
+
 /** As `isRetryable` of an error, for the number in an answer. */
 export function isRetryableNumber(number: number): boolean {
   return (names[number] ?? '') in retryable;
 }
+
+/**
+ * The server has not executed the request, and may do so later: it is overloaded, or, as ClickHouse Keeper says, at its
+ * soft limit of memory.
+ */
+export function isPutOff(number: number): boolean {
+  return number === errorNumbers.THROTTLED_OP || number === errorNumbers.OUT_OF_MEMORY;
+}
+
+/**
+ * The server could not carry the request out, and the connection stays. ClickHouse Keeper answers so while it has no
+ * leader, or if a commit takes too long. A proof is valid, so any other error than a refusal or one of the session means
+ * the same.
+ */
+export function isUnable(number: number, isProof = false): boolean {
+  if (unable.has(number)) return true;
+  const name = names[number] ?? '';
+  return isProof && number !== 0 && !(name in definite || name in retryable);
+}
+
+const unable: ReadonlySet<number> = new Set([
+  errorNumbers.CONNECTION_LOSS,
+  errorNumbers.OPERATION_TIMEOUT,
+  errorNumbers.REQUEST_TIMEOUT,
+]);
 
 /** For `catch`: replaces the error NO_NODE by a value. */
 export function whenNoNode<T>(value: T): (error: unknown) => T {

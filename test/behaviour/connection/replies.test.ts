@@ -33,7 +33,7 @@ describe('a reply', () => {
       expect(probe.warnings).to.deep.equal([]);
     });
 
-  for (const number of [-125, -118, -122, -999])
+  for (const number of [-125, -118, -999])
     it(`with the error ${number} rejects with it, and the connection stays open`, async () => {
       once(lab.proxy, from('server', 'exists'), { replaceError: number });
       const error = await rejection(probe.send(exists('/')));
@@ -44,18 +44,21 @@ describe('a reply', () => {
       expect(probe.warnings).to.deep.equal([]);
     });
 
-  it('with the error -127 is asked for again after longer and longer pauses, until it comes', async () => {
-    let refusals = 3;
-    lab.proxy.on((frame) => (from('server', 'exists')(frame) && refusals-- > 0 ? { replaceError: -127 } : undefined));
-    const startedAt = lab.now();
-    expect((await probe.send(exists('/'))).value).to.have.property('czxid', 0n);
-    // The pauses are random: half of 50, 100 and 200 ms at least, as the probe draws them. There are four round trips,
-    // and a timer counts whole milliseconds.
-    expect(lab.now() - startedAt).to.be.within(175, 176 + 4 * proxiedTripMs);
-    expect(lab.proxy.frames.filter(from('client', 'exists'))).to.have.length(4);
-    expect(connectRequests()).to.have.length(1);
-    expect(probe.warnings).to.deep.equal([]);
-  });
+  for (const number of [-127, -122])
+    it(`with the error ${number} is asked for again after longer and longer pauses, until it comes`, async () => {
+      let refusals = 3;
+      lab.proxy.on((frame) =>
+        from('server', 'exists')(frame) && refusals-- > 0 ? { replaceError: number } : undefined,
+      );
+      const startedAt = lab.now();
+      expect((await probe.send(exists('/'))).value).to.have.property('czxid', 0n);
+      // The pauses are random: half of 50, 100 and 200 ms at least, as the probe draws them. There are four round trips,
+      // and a timer counts whole milliseconds.
+      expect(lab.now() - startedAt).to.be.within(175, 176 + 4 * proxiedTripMs);
+      expect(lab.proxy.frames.filter(from('client', 'exists'))).to.have.length(4);
+      expect(connectRequests()).to.have.length(1);
+      expect(probe.warnings).to.deep.equal([]);
+    });
 
   it('with the error -127 is not asked for again if the request must not be written any more', async () => {
     once(lab.proxy, from('server', 'exists'), { replaceError: -127 });

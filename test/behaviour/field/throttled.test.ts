@@ -241,7 +241,7 @@ describe('FIELD B1: a server that says "later"', function () {
     const error = await rejection(lab.mutex.acquire({ timeoutMs: 10_000 }));
     expect(error).to.have.property('code', 'ERR_LOCK_TIMEOUT');
     expect(error.message).to.not.match(/others hold/);
-    expect(error.message).to.include('is overloaded');
+    expect(error.message).to.include('puts requests off (THROTTLED_OP)');
     expect(lab.now() - startedAt).to.be.closeTo(10_000, 10);
     // With a pause that grows.
     expect(said()).to.be.within(3, 100);
@@ -253,7 +253,7 @@ describe('FIELD B1: a server that says "later"', function () {
     throttle('create2', Infinity);
     const error = await rejection(lab.mutex.acquire({ timeoutMs: sessionTimeoutMs / 2 }));
     expect(error).to.have.property('reason', 'no-answer');
-    expect(error.message).to.include('is overloaded');
+    expect(error.message).to.include('puts requests off (THROTTLED_OP)');
   });
 
   it('is not a question for the retry policy', async () => {
