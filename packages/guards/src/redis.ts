@@ -1,5 +1,6 @@
 /** @module @zookeeper-fair-lock/guards/redis */
 
+import { randomBytes } from 'node:crypto';
 import type { Fence, FencedHold, FencedOptions } from './fence.js';
 import { attemptOnce, runFenced, type Job, type Store, type Transaction } from './fenced.js';
 import { GuardError, StaleTokenError } from './guard-error.js';
@@ -15,6 +16,7 @@ export type RedisClient = IoRedis | NodeRedis;
 interface IoRedis {
   defineCommand(name: string, definition: { lua: string }): unknown;
   eval(script: string, keys: number, ...values: (string | Buffer)[]): Promise<unknown>;
+  on(event: 'close', listener: () => void): unknown;
   readonly options: object;
 }
 
@@ -47,14 +49,16 @@ const redis: Store<RedisClient, RedisTransaction> = {
 
 function begin(client: RedisClient, fence: Fence): Transaction<RedisTransaction> {
   const tx = new RedisTransaction();
-  const run = async (mode: 'claim' | 'commit'): Promise<unknown[]> => {
+  const id = randomBytes(8).toString('hex');
+  const run = async (mode: 'claim' | 'commit' | 'drop'): Promise<unknown[]> => {
     const key = `lock-fence:${fence.key}`;
-    const values = [padded(fence.token, fence.grant), mode, ...(mode === 'commit' ? tx.queued : [])];
+    const values = [padded(fence.token, fence.grant), mode, id, ...(mode === 'commit' ? tx.queued : [])];
     const answer = await ('defineCommand' in client
-      ? client.eval(guardScript, 1, key, ...values)
+      ? unlessClosed(client, client.eval(guardScript, 1, key, ...values))
       : client.eval(guardScript, { keys: [key], arguments: values }));
     const [outcome, stored = '', ...replies] = answer as [unknown, unknown, ...unknown[]];
     if (String(outcome) === 'done') return replies;
+    if (String(outcome) === 'again') throw new Error('Redis has done the transaction, and its replies are lost');
     const [token, grant] = String(stored).split(':');
     if (String(outcome) === 'stale')
       throw new StaleTokenError(fence, { token: BigInt(token ?? 0), grant: BigInt(grant ?? 0) });
@@ -69,12 +73,37 @@ function begin(client: RedisClient, fence: Fence): Transaction<RedisTransaction>
     claim: () => run('claim'),
     settle: () => Promise.resolve(tx.close()),
     commit: async () => tx.replies.push(...(await run('commit'))),
-    rollback: () => Promise.resolve(),
+    rollback: () => run('drop'),
     // An error of Redis begins with its code, such as WRONGTYPE. A minified bundle has other names of classes.
     isAnswer: (error) => /^[A-Z][A-Z0-9_]+ /.test((error as Error).message),
     release: () => tx.close(),
   };
 }
+
+/**
+ * With `autoResendUnfulfilledCommands: false`, ioredis never settles a command whose answer was lost (ioredis#2193).
+ */
+function unlessClosed<T>(client: IoRedis, answer: Promise<T>): Promise<T> {
+  if ((client.options as { autoResendUnfulfilledCommands?: boolean }).autoResendUnfulfilledCommands !== false)
+    return answer;
+  const waiting = waitingFor.get(client) ?? waitFor(client);
+  return new Promise<T>((resolve, reject) => {
+    waiting.add(reject);
+    answer.then(resolve, reject).finally(() => waiting.delete(reject));
+  });
+}
+
+/** One listener for each client, because Node.js would warn of a leak at the eleventh. */
+function waitFor(client: IoRedis): Set<(why: Error) => void> {
+  const waiting = new Set<(why: Error) => void>();
+  client.on('close', () => {
+    for (const reject of waiting) reject(new Error('The connection to Redis ended before the answer'));
+  });
+  waitingFor.set(client, waiting);
+  return waiting;
+}
+
+const waitingFor = new WeakMap<IoRedis, Set<(why: Error) => void>>();
 
 /** Both have one length, so that the order of the texts is the order of the numbers. A number of Lua is not exact above 2^53. */
 function padded(...numbers: bigint[]): string {

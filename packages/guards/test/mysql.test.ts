@@ -438,7 +438,7 @@ describe('a guard in MariaDB', function () {
   for (const end of ['destroy', 'resetAndDestroy'] as const)
     it(`says that the outcome is unknown if the answer to the commit is lost: ${end}`, async () => {
       await using hold = await locks.hold();
-      await using relay = await loseAnswerTo('COMMIT', portOf(server), end);
+      await using relay = await loseAnswerTo('COMMIT', portOf(server), { end });
       const lossy = mysqlPool(relay.port);
       const error = await rejection(fenced(lossy, hold, (tx) => tx.query(insert, ['a'])));
       expect(error).to.include({ code: 'ERR_LOCK_OUTCOME_UNKNOWN' });

@@ -128,6 +128,15 @@ for (const library of ['ioredis', 'redis'] as const) {
       expect(await at.send('GET', 'a')).to.equal(null);
     });
 
+    it('leaves no trace of a job that fails', async () => {
+      await using hold = await locks.hold();
+      const fail = (): never => {
+        throw new Error('the job');
+      };
+      expect((await rejection(fenced(at.client, hold, fail, { key: 'k' }))).message).to.equal('the job');
+      expect(await at.send('GET', 'lock-fence:k')).to.have.length(41);
+    });
+
     it('rejects with the error of Redis if a command fails', async () => {
       await using hold = await locks.hold();
       expect((await rejection(fenced(at.client, hold, (tx) => tx.command('NOSUCHCOMMAND')))).message).to.match(
@@ -154,16 +163,64 @@ for (const library of ['ioredis', 'redis'] as const) {
 }
 
 describe('a guard in Redis whose answer is lost', () => {
-  it('says that the outcome is unknown', async function () {
-    let server: StoreServer | undefined;
+  let server: StoreServer | undefined;
+  let locks: Locks;
+  let direct: Redis;
+
+  before(async function () {
     await skipWithout(this, async () => void (server = await startRedisServer()));
-    await using locks = await Locks.start();
-    await using hold = await locks.hold();
-    await using relay = await loseAnswerTo('commit\r\n', server?.port ?? 0);
-    const client = new Redis({ port: relay.port, retryStrategy: () => null, maxRetriesPerRequest: 0 });
-    client.on('error', () => undefined);
-    const error = await rejection(fenced(client, hold, (tx) => tx.command('SET', 'a', 1)));
-    expect(error).to.include({ code: 'ERR_LOCK_OUTCOME_UNKNOWN' });
-    await server?.[Symbol.asyncDispose]();
+    locks = await Locks.start();
+    direct = new Redis({ port: server?.port ?? 0 });
+    direct.on('error', () => undefined); // the server ends
   });
+
+  after(async () => {
+    if (!server) return;
+    direct.disconnect();
+    await locks[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const done = 'Redis has done the transaction, and its replies are lost';
+  const ended = 'The connection to Redis ended before the answer';
+  for (const [what, options, cause] of [
+    ['sends it again', {}, done],
+    ['leaves it open', { autoResendUnfulfilledCommands: false }, ended],
+    ['gives up', { retryStrategy: () => null, maxRetriesPerRequest: 0 }, /Connection is closed/],
+  ] as const)
+    it(`to a commit, with an ioredis that ${what}: it is done once, and its outcome is told as unknown`, async () => {
+      await direct.flushall();
+      await using hold = await locks.hold();
+      await using relay = await loseAnswerTo('commit\r\n', server?.port ?? 0, { once: true });
+      const client = new Redis({ port: relay.port, ...options });
+      client.on('error', () => undefined);
+      const error = await rejection(fenced(client, hold, (tx) => tx.command('INCR', 'count'), { key: 'k' }));
+      expect(error).to.include({ code: 'ERR_LOCK_OUTCOME_UNKNOWN' });
+      expect((error.cause as Error).message).to.match(new RegExp(cause));
+      expect(await direct.get('count')).to.equal('1');
+      client.disconnect();
+    });
+
+  for (const [what, options] of [
+    ['sends it again', {}],
+    ['leaves it open', { autoResendUnfulfilledCommands: false }],
+  ] as const)
+    it(`to a claim, with an ioredis that ${what}: the next transaction of the hold is done`, async () => {
+      await direct.flushall();
+      await using hold = await locks.hold();
+      await using relay = await loseAnswerTo('claim\r\n', server?.port ?? 0, { once: true });
+      const client = new Redis({ port: relay.port, ...options });
+      client.on('error', () => undefined);
+      const count = (): Promise<unknown> =>
+        fenced(client, hold, (tx) => tx.command('INCR', 'count'), { key: 'k' }).catch(
+          (error: unknown) => (error as Error).message,
+        );
+      const first = await count();
+      if (what === 'leaves it open') expect(first).to.equal(ended);
+      await Promise.all([count(), count()]);
+      expect(await direct.get('count')).to.equal(what === 'leaves it open' ? '2' : '3');
+      // The claim, and no transaction that has begun.
+      expect(await direct.get('lock-fence:k')).to.have.length(41);
+      client.disconnect();
+    });
 });

@@ -37,7 +37,7 @@ export async function redisDesk(library: 'ioredis' | 'redis', port: number): Pro
     written: async () => (await send('LRANGE', 'written', '0', '-1')) as string[],
     async guardOf(key) {
       const text = (await send('GET', `lock-fence:${key}`)) as string | null;
-      return text?.split(':').map(BigInt).join(':');
+      return text?.split(':').slice(0, 2).map(BigInt).join(':');
     },
     async setGuard(key, ...numbers) {
       await send('SET', `lock-fence:${key}`, numbers.map((number) => String(number).padStart(20, '0')).join(':'));
