@@ -18,8 +18,8 @@ if claim and claim > ARGV[1] then return {'stale', claim} end
 local id = ':' .. ARGV[3]
 local from, to = string.find(found or '', id, 1, true)
 if ARGV[2] == 'claim' then
-  if claim ~= ARGV[1] then redis.call('SET', KEYS[1], ARGV[1] .. id)
-  elseif not from then redis.call('APPEND', KEYS[1], id) end
+  if claim ~= ARGV[1] then found = ARGV[1] end
+  if claim ~= ARGV[1] or not from then redis.call('SET', KEYS[1], found .. id) end
   return {'done', ARGV[1]}
 end
 if claim ~= ARGV[1] then return {'other', found or 'it is missing'} end
