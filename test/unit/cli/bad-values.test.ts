@@ -20,6 +20,8 @@ const fileWith = (name: string, text: string): string => {
 };
 const text = fileWith('text', 'no credentials, and no certificate\n');
 const digest = fileWith('digest', 'digest:alice\n');
+// As a FIFO, which would block the tests of a program that reads it.
+const device = '/dev/null';
 const noPem = fileWith('no.pem', '-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----\n');
 
 const seconds = 'a number of seconds';
@@ -31,6 +33,7 @@ const common: readonly Bad[] = [
   [['--servers-file='], 'Expected --servers-file to be', '""', hostText],
   [['--servers-file', '/no/file'], 'Expected --servers-file to be a file', '"/no/file"', hostText],
   [['--servers-file', text], 'Expected the text of --servers-file', text, hostText],
+  [['--servers-file', device], 'Expected --servers-file to be a file', device, 'it is no regular file'],
   [['--servers-file', text, '--servers', 'zk1'], 'one of --servers and --servers-file', `zk1 and ${text}`, 'got both'],
   [{ ZKLOCK_SERVERS_FILE: '/no/file' }, '$ZKLOCK_SERVERS_FILE', '"/no/file"', hostText],
   [{ ZKLOCK_SERVERS_FILE: text }, 'Expected the text of $ZKLOCK_SERVERS_FILE', 'no credentials', hostText],
@@ -63,6 +66,7 @@ const common: readonly Bad[] = [
       [[option, '', ...other], option, '""', 'in PEM'],
       [[option, '/no/file', ...other], option, '"/no/file"', 'in PEM'],
       [[option, text, ...other], option, text, 'PEM'],
+      [[option, device, ...other], option, device, 'it is no regular file'],
       ...(name === 'ca' ? [[{ [variable]: '/no/file' }, `$${variable}`, '"/no/file"', 'in PEM'] as const] : []),
     ];
   }),

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { LockClientOptions } from '../../../../../src/client/options/client-options.js';
 import type { LockClient } from '../../../../../src/client/lock-client.js';
 import { errorText } from '../../../../../src/support/error-text.js';
@@ -9,6 +8,7 @@ import { credentialsOf } from './credentials.js';
 import { nonEmpty, type Io } from '../io.js';
 import { commandErrorText, commandText } from '../own-words.js';
 import { tlsOf, tlsOptions } from './tls-files.js';
+import { textOf } from './text-of.js';
 import { UsageError } from '../usage-error.js';
 import type { Arguments } from '../verb.js';
 
@@ -152,7 +152,7 @@ function inFile(file: string, option: string): Servers {
     source: `the text of ${name}`,
     given: () => {
       try {
-        return readFileSync(file, 'utf8').trim();
+        return textOf(file).trim();
       } catch (error) {
         throw new UsageError(
           `Expected ${option} to be a file with host[:port][,host[:port]…][/chroot], got ${JSON.stringify(file)}: ${errorText(error)}`,

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { errorText } from '../../../../../src/support/error-text.js';
 import type { TlsSource } from '../../../../../src/zookeeper/network/network.js';
 import { nonEmpty, type Io } from '../io.js';
+import { textOf } from './text-of.js';
 import { UsageError } from '../usage-error.js';
 import type { Arguments } from '../verb.js';
 
@@ -99,7 +99,7 @@ function contentsOf(files: Files): Record<string, string | undefined> {
 function pemOf({ text: file, source }: GivenText): string {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = textOf(file);
   } catch (error) {
     throw new UsageError(
       `The file of ${source} cannot be read: expected a file in PEM, got ${JSON.stringify(file)}: ${errorText(error)}`,
