@@ -2,7 +2,7 @@ import { throwIfAborted } from '../support/abort-signal.js';
 import { markCopy, refuseOtherCopy } from './package-copy.js';
 import { Emitter } from '../support/events.js';
 import { showByJson } from '../support/shown.js';
-import { expected, expectDuration, expectOptions } from '../support/validate.js';
+import { expected, expectDuration, expectOptions, expectThis } from '../support/validate.js';
 import { describeHosts } from '../zookeeper/wire/connect-string.js';
 import type { Session } from '../zookeeper/session/session.js';
 import { sessionName } from '../zookeeper/wire/wire-session.js';
@@ -196,6 +196,7 @@ export class LockClient extends Emitter<LockClientEvents> implements AsyncDispos
    */
   close(options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
     try {
+      expectThis(this instanceof LockClient, 'client.close()');
       const { timeoutMs = defaultCloseTimeoutMs } = expectOptions('close', options, ['timeoutMs']);
       expectDuration('timeoutMs', timeoutMs);
       return (this.#closing ??= this.#close(timeoutMs));

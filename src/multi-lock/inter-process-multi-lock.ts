@@ -50,10 +50,10 @@ export class InterProcessMultiLock<Part extends PartHold = PartHold> {
     const given: unknown = locks;
     if (!Array.isArray(given)) throw new TypeError(expected('locks', 'an array of locks', given));
     if (locks.length === 0) throw new RangeError(expected('locks', 'at least one lock', locks));
-    for (const lock of locks as unknown[]) {
-      expectMethod('locks', lock, 'acquire');
+    for (const [index, lock] of (locks as unknown[]).entries()) {
+      expectMethod(`locks[${index}]`, lock, 'acquire');
       const { path } = lock as { path?: unknown };
-      if (typeof path !== 'string') throw new TypeError(expected('path', 'a string, in each of the locks', path));
+      if (typeof path !== 'string') throw new TypeError(expected(`locks[${index}].path`, 'a string', path));
       refuseOtherCopy(`The lock ${path}`, (lock as { host?: unknown }).host);
     }
     this.#locks = [...locks];

@@ -417,7 +417,10 @@ describe('a multi-lock', () => {
 
     for (const wrong of [undefined, 'locks', [undefined], [{}], [{ acquire: () => undefined }]])
       it(`with ${JSON.stringify(wrong, (_, value: unknown) => (typeof value === 'function' ? 'a function' : value))}`, () => {
-        expect(() => new InterProcessMultiLock(wrong as never)).to.throw(TypeError, /Expected `(locks|path)`/);
+        expect(() => new InterProcessMultiLock(wrong as never)).to.throw(
+          TypeError,
+          /Expected `locks(\[0\](\.path)?)?`/,
+        );
       });
   });
 });

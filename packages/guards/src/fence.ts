@@ -15,13 +15,13 @@ export interface GuardOptions {
    *
    * @default the path of the lock
    */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /**
    * The guard's table, also as `schema.table`.
    *
    * @default 'lock_fences'
    */
-  readonly table?: string;
+  readonly table?: string | undefined;
 }
 
 /** The options of `fenced`. */
@@ -31,7 +31,7 @@ export interface FencedOptions extends GuardOptions {
    *
    * @default 10
    */
-  readonly retries?: number;
+  readonly retries?: number | undefined;
 }
 
 /** A hold and its claim, checked. */

@@ -17,7 +17,7 @@ export interface PostgresOptions extends FencedOptions {
    *
    * @default 30_000
    */
-  readonly idleTimeoutMs?: number;
+  readonly idleTimeoutMs?: number | undefined;
 }
 
 /** Runs `job` in a transaction that is committed only while no later holder of the lock has written. */

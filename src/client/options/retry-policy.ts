@@ -45,12 +45,12 @@ export interface ExponentialBackoffOptions {
    * The longest sleep, in milliseconds: finite, ≥ 0. If it is less than `baseSleepMs`, it wins.
    * @default 2147483647
    */
-  maxSleepMs?: number;
+  maxSleepMs?: number | undefined;
   /**
    * The largest number of retries: an integer ≥ 0, or Infinity.
    * @default Infinity
    */
-  maxRetries?: number;
+  maxRetries?: number | undefined;
 }
 
 /**

@@ -468,7 +468,7 @@ export const making: readonly Mistake[] = [
   ),
   mistake(
     'a multi-lock of paths',
-    ['TypeError', '`locks`', 'got "/a"', 'an object with a method `acquire`'],
+    ['TypeError', '`locks[0]`', 'got "/a"', 'an object with a method `acquire`'],
     () => new InterProcessMultiLock(['/a', '/b'] as never),
   ),
   mistake('client.withLock of no path', ['TypeError', '`paths`', 'an empty array', 'at least one path'], ({ client }) =>
@@ -691,6 +691,11 @@ export const acquiring: readonly Mistake[] = [
       'pass () => client.withLock(path, job)',
     ],
     ({ client, path }) => Reflect.apply(client.withLock, undefined, [path, () => undefined]),
+  ),
+  mistake(
+    'a close without its client, as a handler of a signal',
+    ['TypeError', 'client.close()', 'got a call of the method alone', 'pass () => client.close()'],
+    ({ client }) => Reflect.apply(client.close, process, ['SIGTERM', 15] as never),
   ),
   mistake(
     'an endless lease',

@@ -181,7 +181,7 @@ export class EmbeddedZooKeeper implements AsyncDisposable {
 /** The options of `EmbeddedZooKeeper.start`, each with its default. */
 export interface EmbeddedZooKeeperOptions {
   /** The port on 127.0.0.1. @default a free one */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /**
    * The ZooKeeper that the server imitates: 3.8.0 with Debian's fixes, or 3.9.5. Both withhold watch events from clients
    * that may not read the znode (CVE-2024-23944). In 3.9, such a client may not ask whether the znode exists, events
@@ -189,45 +189,45 @@ export interface EmbeddedZooKeeperOptions {
    *
    * @default '3.8'
    */
-  readonly version?: '3.8' | '3.9';
+  readonly version?: '3.8' | '3.9' | undefined;
   /** Sessions expire at the end of a tick. @default 2_000 */
-  readonly tickTimeMs?: number;
+  readonly tickTimeMs?: number | undefined;
   /** @default two ticks */
-  readonly minSessionTimeoutMs?: number;
+  readonly minSessionTimeoutMs?: number | undefined;
   /** @default twenty ticks */
-  readonly maxSessionTimeoutMs?: number;
+  readonly maxSessionTimeoutMs?: number | undefined;
   /**
    * The time between two checks that delete empty containers, and znodes whose time to live is over. @default 60_000
    */
-  readonly containerCheckIntervalMs?: number;
+  readonly containerCheckIntervalMs?: number | undefined;
   /**
    * ZooKeeper's `zookeeper.extendedTypesEnabled`: true allows znodes with a time to live. @default false, as in
    * ZooKeeper
    */
-  readonly extendedTypesEnabled?: boolean;
+  readonly extendedTypesEnabled?: boolean | undefined;
   /**
    * ZooKeeper's `enforce.auth.schemes`: a client that has proved none of these is refused at its first request.
    * @default [], as in ZooKeeper: nobody is refused
    */
-  readonly enforceAuthSchemes?: readonly ('digest' | 'ip')[];
+  readonly enforceAuthSchemes?: readonly ('digest' | 'ip')[] | undefined;
   /**
    * ZooKeeper's `4lw.commands.whitelist`: the four-letter words that are answered besides `srvr`. A real server answers
    * only `srvr` if it is not set.
    *
    * @default ['ruok', 'srvr', 'stat', 'cons', 'wchs', 'mntr', 'isro', 'dump']
    */
-  readonly fourLetterWords?: readonly string[];
+  readonly fourLetterWords?: readonly string[] | undefined;
   /** ZooKeeper's `jute.maxbuffer`: a longer request ends the connection. @default 1_048_575 */
-  readonly juteMaxBufferBytes?: number;
+  readonly juteMaxBufferBytes?: number | undefined;
   /**
    * The clock for the expiry of sessions and the times of znodes. @default the machine's clock, which fake timers do
    * not change
    */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /**
    * The random source for the passwords of sessions: numbers from 0 up to, but not including, 1. @default Math.random
    */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 const known = [
@@ -248,7 +248,9 @@ const known = [
 /** A connection that opens no session is closed after this time. */
 const sessionlessMs = 10_000;
 
-type CheckedOptions = Required<EmbeddedZooKeeperOptions>;
+type CheckedOptions = {
+  readonly [Name in keyof EmbeddedZooKeeperOptions]-?: NonNullable<EmbeddedZooKeeperOptions[Name]>;
+};
 
 function checkedOptions(given: EmbeddedZooKeeperOptions): CheckedOptions {
   const options = expectOptions('EmbeddedZooKeeper.start', given, known);

@@ -63,15 +63,15 @@ export interface DelayedRequest {
 /** A fault, and the requests that get it. */
 export interface FaultStep {
   /** The kind of request. @default any kind */
-  readonly op?: OpName;
+  readonly op?: OpName | undefined;
   /** The request's path, or a pattern for it. For a multi, the path of its first operation. @default any path */
-  readonly path?: string | RegExp;
+  readonly path?: string | RegExp | undefined;
   /** Only requests of this session, by its id: `0x100003e1a2b0000`. */
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
   /** The number of matching requests that pass before the fault. @default 0 */
-  readonly after?: number;
+  readonly after?: number | undefined;
   /** The number of matching requests in a row that get the fault before the next step begins. @default 1 */
-  readonly times?: number;
+  readonly times?: number | undefined;
   /** The fault that these requests get. */
   readonly fault: Fault;
 }
