@@ -99,8 +99,7 @@ export class LeaderElection extends Emitter<LockObjectEvents> {
    * the end of the term. `stop` aborts when the term is lost, and when `signal` aborts: pass it to what the job calls.
    *
    * With `requeue`, the candidate campaigns again, at the back of the queue, after each job that fulfils and after each
-   * loss. A lost term's job must settle first; if it fails, the logger gets its error. So the call rejects in the end:
-   * with the signal's reason, or with the error of a job whose term was not lost.
+   * loss. A lost term's job must settle first; if it fails, the logger gets its error. So the call rejects in the end.
    *
    * @param job the work of the leader
    * @returns what `job` returned; nothing with `requeue`
