@@ -65,13 +65,13 @@ export class LockClient extends Emitter<LockClientEvents> implements AsyncDispos
   /**
    * @internal As `connect`, with a clock, chance and a network from the caller.
    *
-   * @param isSlow called once if no server answers for some seconds, with the text that is logged
+   * @param isSlow called once if no server answers for some seconds, with the text that is logged otherwise
    */
   static async connectIn(
     surroundings: Surroundings,
     connectString: ConnectStringSource,
     options?: LockClientOptions,
-    isSlow: (message: string) => void = () => undefined,
+    isSlow?: (message: string) => void,
   ): Promise<LockClient> {
     const servers = new ServerList(connectString, surroundings.clock);
     const checked = checkClientOptions(options);
@@ -80,8 +80,8 @@ export class LockClient extends Emitter<LockClientEvents> implements AsyncDispos
     const client = new LockClient(servers, checked, surroundings, fromConnect);
     try {
       await client.#first.wait((message, error) => {
-        checked.log.warn(message, error === undefined ? {} : { err: error });
-        isSlow(message);
+        if (isSlow) isSlow(message);
+        else checked.log.warn(message, error === undefined ? {} : { err: error });
       });
     } catch (error) {
       // In the background, because a server may have granted a session.

@@ -13,4 +13,10 @@ describe('zklock run', () => {
     const taken = new InProcess(lab.connectString, ['run', '-n', lab.path, '--', 'true']);
     expect([await taken.ended, taken.out, taken.errors]).to.deep.equal([75, '', '']);
   });
+
+  it('says once that no server answers, also with -v', async () => {
+    const run = new InProcess('127.0.0.1:1', ['run', '-v', '--connect-timeout', '4', '/a', '--', 'true']);
+    expect(await run.ended).to.equal(69);
+    expect(run.errors.match(/has answered for 3.0 s/g)).to.have.length(1);
+  });
 });
