@@ -190,6 +190,35 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await (await third).release();
     });
 
+    for (const when of ['before', 'after'] as const)
+      it(`never calls the mutex of a new semaphore a lock, if it appears ${when} the board`, async () => {
+        const { session } = lab.other;
+        const create = (path: string) => session.request(createPersistent(`${lab.path}${path}`, openAcl));
+        const enter = (path: string) => session.request(createEphemeral(`${lab.path}${path}`, bytes('me'), openAcl));
+        if (when === 'after') await open();
+        await session.request(createPersistent(lab.path.slice(0, lab.path.lastIndexOf('/')), openAcl));
+        for (const path of ['', '/locks']) await create(path);
+        await enter('/locks/lock-0000000000');
+        if (when === 'before') await open();
+        await lab.sleep(500);
+        await create('/leases');
+        await enter('/leases/lease-0000000000');
+        await lab.observer.remove(`${lab.path}/locks/lock-0000000000`);
+        await queueIs(lab.path, [`${lab.path}/leases/lease-0000000000`], 0);
+        await lab.sleep(1_500);
+        expect([...shown.board.locks.keys()]).to.deep.equal([lab.path]);
+        expect(shown.events).to.deep.equal([['granted', undefined, `${lab.path}/leases/lease-0000000000`]]);
+        for (const path of ['/leases/lease-0000000000', '/leases', '/locks', ''])
+          await lab.observer.remove(lab.path + path);
+      });
+
+    it('shows a mutex that is named as that of a semaphore', async () => {
+      await open();
+      await using hold = await new InterProcessMutex(lab.other, `${lab.path}/locks`).acquire();
+      await queueIs(`${lab.path}/locks`, [hold.path], 0);
+      expect(shown.events).to.deep.equal([['granted', undefined, hold.path]]);
+    });
+
     it('shows a lock with weights in the order of its grants', async () => {
       const weighted = new InterProcessMutex(lab.other, lab.path, { weights: {} });
       await open();

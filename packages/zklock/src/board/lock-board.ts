@@ -2,7 +2,16 @@ import type { LockHost } from '../../../../src/client/lock-host.js';
 import { Listeners } from '../../../../src/support/listeners.js';
 import { eventsBetween, holdersOf, type BoardEvent, type Holders } from './board-event.js';
 import { Departures } from './departures.js';
-import { areHoldersHidden, lockAt, locksTouchedBy, noteGrants, othersIn, type LockView } from './lock-view.js';
+import {
+  areHoldersHidden,
+  isPartOfSemaphore,
+  lockAt,
+  locksTouchedBy,
+  mayBecomePartOfSemaphore,
+  noteGrants,
+  othersIn,
+  type LockView,
+} from './lock-view.js';
 import type { ParticipantZnode, Unreadable } from './participant-znode.js';
 import { ZnodeTree, type Directory, type TreeListener } from './znode-tree.js';
 
@@ -25,6 +34,8 @@ export class LockBoard implements TreeListener {
   readonly #dirty = new Set<string>();
   /** Locks that could not be read at the last look. */
   readonly #revealed = new Set<string>();
+  /** Mutexes that are not shown yet, and when the first look at each was. */
+  #undecided: ReadonlyMap<string, number> = new Map();
   #events: BoardEvent[] = [];
   #state: BoardState = { is: 'reading' };
   #looked: 'never' | 'once' = 'never';
@@ -83,8 +94,7 @@ export class LockBoard implements TreeListener {
 
   close(): void {
     this.#tree.close();
-    this.#cancelLook?.();
-    this.#cancelLook = undefined;
+    this.#stopLooking();
   }
 
   // The methods of TreeListener.
@@ -116,8 +126,9 @@ export class LockBoard implements TreeListener {
 
   cutOff(): void {
     if (this.#state.is !== 'live') return;
-    this.#cancelLook?.();
+    this.#stopLooking();
     this.#look({ duringOutage: false });
+    this.#stopLooking();
     this.#state = { is: 'cut-off', sinceMs: this.#host.clock.wall() };
     this.#changes.tell({ locks: [], gone: [], events: [], state: this.#state });
   }
@@ -129,16 +140,28 @@ export class LockBoard implements TreeListener {
     this.#cancelLook = clock.after(delayMs, () => this.#look({ duringOutage: false }));
   }
 
+  #stopLooking(): void {
+    this.#cancelLook?.();
+    this.#cancelLook = undefined;
+  }
+
   #look({ duringOutage }: { readonly duringOutage: boolean }): void {
     this.#cancelLook = undefined;
     this.#lookedAt = this.#host.clock.now();
     const locks: LockView[] = [];
     const gone: string[] = [];
     const events: BoardEvent[] = [];
+    const undecided = new Map<string, number>();
     for (const path of this.#dirty) {
       const before = this.#locks.get(path);
       const after = this.#tree.isRefused(path) ? undefined : lockAt(path, this.#tree, before?.kind);
       if (!before && !after) continue;
+      const sinceMs = this.#undecided.get(path) ?? this.#lookedAt;
+      const isNew = !before && this.#looked !== 'never' && this.#lookedAt < sinceMs + decisionMs;
+      if (isNew && after && mayBecomePartOfSemaphore(after)) {
+        undecided.set(path, sinceMs);
+        continue;
+      }
       events.push(...this.#eventsAt(path, after, duringOutage));
       if (after) {
         this.#locks.set(path, after);
@@ -149,6 +172,8 @@ export class LockBoard implements TreeListener {
       }
     }
     this.#dirty.clear();
+    this.#undecided = undecided;
+    for (const path of undecided.keys()) this.changed(path);
     this.#revealed.clear();
     this.#departures.forget();
     this.#looked = 'once';
@@ -164,7 +189,10 @@ export class LockBoard implements TreeListener {
   #eventsAt(path: string, after: LockView | undefined, duringOutage: boolean): BoardEvent[] {
     const views = [this.#locks.get(path), after];
     const areHidden =
-      this.#tree.isRefused(path) || this.#revealed.has(path) || views.some((view) => view && areHoldersHidden(view));
+      this.#tree.isRefused(path) ||
+      this.#revealed.has(path) ||
+      isPartOfSemaphore(path, this.#tree) ||
+      views.some((view) => view && areHoldersHidden(view));
     const before = this.#holders.get(path) ?? holdersOf(undefined);
     if (after) this.#holders.set(path, holdersOf(after));
     else this.#holders.delete(path);
@@ -206,6 +234,9 @@ const pauseMs = 50;
 
 /** Time for the data of a new znode to arrive, so that the first look shows them. */
 const settleMs = 5;
+
+/** The permits of a semaphore follow its mutex within some round trips. */
+const decisionMs = 1_000;
 
 const timelineMs = 15 * 60_000;
 

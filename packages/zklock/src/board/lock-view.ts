@@ -150,7 +150,13 @@ function awaited(
   return permits.length - 1 - permits.findLastIndex(isGranted);
 }
 
-function isPartOfSemaphore(path: string, znodes: KnownZnodes): boolean {
+/** The mutex of a new semaphore is there before the permits, and until then looks as any mutex of this name. */
+export function mayBecomePartOfSemaphore({ path, kind }: LockView): boolean {
+  return kind === 'mutex' && split(path).name === 'locks';
+}
+
+/** True for a queue that is no lock of its own. */
+export function isPartOfSemaphore(path: string, znodes: KnownZnodes): boolean {
   const { parent, name } = split(path);
   return (name === 'leases' || name === 'locks') && semaphoreAt(parent, znodes) !== undefined;
 }
