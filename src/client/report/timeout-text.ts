@@ -127,8 +127,10 @@ function contentionText({ holder, position, ownHolds = 0, leases }: KnownAtTimeo
     return `the shared count ${leases.sharedCount ?? ''} is ${leases.limit}, so the semaphore ${leases.limit < 1 ? 'grants no lease' : `never grants ${leases.wanted} leases to one call`}. Raise the shared count`;
   const parts = [position === undefined ? 'others hold the lock, or are ahead in the queue' : before(position)];
   if (holder?.heldSince) {
-    const held = leases ? `${ownHolds} of ${leases.limit} leases` : 'the lock';
-    parts[0] = `another job of this process holds ${held}${since(holder)} with ${holder.path}`;
+    const held = leases
+      ? `a job of this process, perhaps around this call, holds ${ownHolds} of ${leases.limit} leases`
+      : 'another job of this process holds the lock';
+    parts[0] = `${held}${since(holder)} with ${holder.path}`;
     if (position !== undefined && position > 1) parts.push(before(position));
   } else {
     if (leases && ownHolds > 0) parts.unshift(`this process has ${ownHolds} of ${leases.limit} leases`);
