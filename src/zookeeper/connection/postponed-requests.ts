@@ -67,7 +67,7 @@ export class PostponedRequests {
   /** The request is not sent again, so no read waits for it, and the server puts it off no more. */
   forget(call: Call): void {
     this.#awaited.delete(call);
-    if (this.#pauses.size === 0) this.since = undefined;
+    if (this.#pauses.size === 0) this.trouble = undefined;
   }
 
   /** The requests that were not sent again yet. Reads still wait for them. */

@@ -83,9 +83,9 @@ describe('a reply', () => {
       given.push(rejection(probe.send({ ...exists('/'), beforeWrite })));
     }
     await given[0];
-    expect(probe.connection.postponedSince).to.be.a('number');
+    expect(probe.connection.postponement?.since).to.be.a('number');
     await given[1];
-    expect(probe.connection.postponedSince).to.equal(undefined);
+    expect(probe.connection.postponement).to.equal(undefined);
   });
 
   it('with the error -127 is not asked for again once its connection has ended', async () => {
