@@ -15,6 +15,8 @@ export class Successor {
   readonly #live = new Set<Session>();
   #candidate: Session | undefined;
   #fruitless = 0;
+  /** The timeout that was granted to the session that no server answers, in milliseconds. */
+  #timeoutMs = 0;
   #notBefore = -Infinity;
   #isClosed = false;
 
@@ -26,6 +28,7 @@ export class Successor {
   /** Every host was tried, and none answered `old`, which is presumed to be over. */
   refused(old: Session): void {
     if (this.#isClosed || this.#candidate || this.#source.clock.now() < this.#notBefore) return;
+    this.#timeoutMs = old.timeoutMs;
     const candidate = this.#source.open(
       {
         suspended: (session) => this.#dismiss(session),
@@ -78,12 +81,10 @@ export class Successor {
   #dismiss(candidate: Session): void {
     if (candidate !== this.#candidate) return;
     reached('successor: dismissed');
-    const { clock, options } = this.#source;
-    const { sessionTimeoutMs } = options;
     this.#candidate = undefined;
-    this.#notBefore = clock.now() + probePauseMs(this.#fruitless, sessionTimeoutMs);
+    this.#notBefore = this.#source.clock.now() + probePauseMs(this.#fruitless, this.#timeoutMs);
     this.#fruitless += 1;
-    void candidate.close(sessionTimeoutMs);
+    void candidate.close(this.#timeoutMs);
   }
 }
 

@@ -21,13 +21,13 @@ export class VirtualEnsemble implements Ensemble {
     size: number,
     { tickTimeMs = 500, containerCheckMs = 60_000, config = {}, ...others }: ServerOptions,
   ): Promise<VirtualEnsemble> {
-    const { syncLimit = 10, ...unknown } = config;
+    const { syncLimit = 10, maxSessionTimeout = 60_000, ...unknown } = config;
     if (Object.keys({ ...unknown, ...others }).length > 0)
       throw new Error('A virtual ensemble has no configuration: a test of it belongs into test/contract');
     const ensemble = new VirtualEnsemble(machine, new Random(size, 0), {
       members: size,
       tickTimeMs,
-      maxSessionTimeoutMs: 60_000,
+      maxSessionTimeoutMs: Number(maxSessionTimeout),
       containerCheckIntervalMs: containerCheckMs,
       syncLimit: Number(syncLimit),
     });

@@ -120,13 +120,15 @@ function embeddedOptions({
   const extended = '-Dzookeeper.extendedTypesEnabled=true';
   const { tls, certificate, clientAuth, kerberos, requiresSasl } = security ?? {};
   const real = certificate ?? clientAuth ?? kerberos ?? requiresSasl;
-  const isConfigured = Object.keys(config ?? {}).some((name) => name !== 'maxClientCnxns');
+  const isConfigured = Object.keys(config ?? {}).some(
+    (name) => name !== 'maxClientCnxns' && name !== 'maxSessionTimeout',
+  );
   if (isConfigured || real !== undefined || tls === 'own-port' || javaOptions.some((option) => option !== extended))
     throw new Error('A virtual ZooKeeper has no configuration: a test of it belongs into test/contract');
   return {
     version,
     tickTimeMs,
-    maxSessionTimeoutMs: 60_000,
+    maxSessionTimeoutMs: Number(config?.['maxSessionTimeout'] ?? 60_000),
     containerCheckIntervalMs: containerCheckMs,
     extendedTypesEnabled: javaOptions.includes(extended),
   };

@@ -198,6 +198,7 @@ export class Connection {
   /** The accounts go out first, then the watches and the requests of the listener, and then those that were held back. */
   #established(handshake: Handshake, auth: readonly Uint8Array[], heldBack: readonly Call[]): void {
     const { resume, traits } = this.#options;
+    traits.grantedMs = this.timeoutMs;
     if (resume || this.connectedAt !== -Infinity) traits.resumed();
     // Not at the ConnectResponse: otherwise no attempt would ever be long enough for a slow authentication.
     this.#dialler.granted(handshake);

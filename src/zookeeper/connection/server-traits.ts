@@ -15,6 +15,8 @@ export class ServerTraits {
   #longestAnswered = 0;
   #doubt: Doubt | undefined;
   #otherSessions = 0;
+  /** The session timeout that the servers granted last, in milliseconds. They may grant less or more than is asked for. */
+  grantedMs: number | undefined;
   /** True if a connection was answered with another session than the one that was to be resumed. */
   forgetsSessions = false;
 

@@ -109,7 +109,8 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
   // The methods of ConnectionListener.
 
   attemptMs(unansweredRounds: number, measuredMs: number): number {
-    const { connectBy, sessionTimeoutMs, tls, sasl } = this.#options;
+    const { connectBy, traits, tls, sasl } = this.#options;
+    const { grantedMs: sessionTimeoutMs = this.#options.sessionTimeoutMs } = traits;
     const leftMs = (this.life.epoch === 0 ? connectBy : endsAt(this.life)) - this.#clock.now();
     const isSecure = (tls ?? sasl) !== undefined;
     return attemptMs({ sessionTimeoutMs, unansweredRounds, measuredMs, leftMs, isSecure });
@@ -118,7 +119,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
   mostPauseMs(): number {
     const { holdings } = this.#session;
     if (holdings.size === 0) return Infinity;
-    return mostPauseMs(this.#options.sessionTimeoutMs, endsAt(this.life) - this.#clock.now());
+    return mostPauseMs(this.life.proof.timeoutMs, endsAt(this.life) - this.#clock.now());
   }
 
   unanswered({ startedAt, wasAccepted }: UnansweredAttempt): void {

@@ -65,7 +65,7 @@ describe('a client whose servers move', function () {
   let calls: number;
   let events: BackgroundEvent[];
 
-  before(async () => void (ensemble = await startEnsemble()));
+  before(async () => void (ensemble = await startEnsemble(3, { config: { maxSessionTimeout: 3_600_000 } })));
   beforeEach(async () => {
     servers = new MovingServers(ensemble);
     await servers.open();
@@ -178,7 +178,7 @@ describe('a client whose servers move', function () {
   });
 
   it('is asked every two minutes while one attempt lasts longer', async () => {
-    // An attempt may last a third of the timeout that is asked for.
+    // An attempt may last a third of the session timeout.
     await connect(undefined, { sessionTimeoutMs: 3_600_000 });
     await servers.outage('silent');
     await sleep(3 * 3_600_000);

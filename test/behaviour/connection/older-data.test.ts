@@ -166,11 +166,12 @@ describe('a server that refuses without a reply', () => {
   let client: LockClient;
   let accept: () => void;
 
-  before(async () => (server = await startServer()));
+  before(async () => (server = await startServer({ config: { maxSessionTimeout: sessionTimeoutMs } })));
   after(() => server.stop());
   beforeEach(async () => {
     proxy = await startProxy(server.port);
-    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs });
+    // More than the server grants.
+    client = await LockClient.connect(proxy.connectString, { sessionTimeoutMs: 20 * sessionTimeoutMs });
   });
   afterEach(async () => {
     accept();

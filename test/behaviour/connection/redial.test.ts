@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { roundDelayMs } from '../../../src/zookeeper/connection/host-history.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { from } from '../../../lab/proxy/frame-matches.ts';
-import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
-import { aborted } from '../../../lab/until.ts';
+import { startProxy, type Frame } from '../../../lab/proxy/zk-proxy.ts';
+import { aborted, until } from '../../../lab/until.ts';
 
 const sessionTimeoutMs = 4_000;
 
@@ -11,7 +11,11 @@ const sessionTimeoutMs = 4_000;
 const mostDials = 12;
 
 describe('a server', () => {
-  const lab = labOfEachTest('redial', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
+  const lab = labOfEachTest('redial', {
+    server: { config: { maxSessionTimeout: sessionTimeoutMs } },
+    proxy: true,
+    client: { sessionTimeoutMs },
+  });
 
   const isAnswer = (frame: Frame): boolean => frame.from === 'server' && frame.op !== 'connect';
   const isWrite = (frame: Frame): boolean => frame.from === 'server' && frame.op === 'multi';
@@ -34,6 +38,24 @@ describe('a server', () => {
       accept();
       await hold.release();
       await lab.mutex.withLock((again) => expect(again.isValid).to.equal(true));
+    });
+
+  for (const isHeld of [false, true])
+    it(`that is back is reached in time ${isHeld ? 'by the next session' : 'by the same session'}, also if the client asks for more than the servers grant`, async () => {
+      await using silent = await startProxy(lab.server.port);
+      const hosts = [lab.proxy, silent].map(({ connectString }) => connectString).join(',');
+      const client = await lab.connect({ sessionTimeoutMs: 3_600_000 }, hosts);
+      if (isHeld) await client.lock(lab.path);
+      await silent.admit('silent');
+      await lab.proxy.refuse();
+      silent.cut();
+      lab.proxy.cut();
+      await until('the session is lost', () => client.state === 'lost');
+      // Longer than the time of a first connection.
+      await lab.sleep(5 * client.sessionTimeoutMs);
+      await lab.proxy.accept();
+      // An attempt lasts a third of the timeout at most, and there are two servers.
+      await until('the client is reconnected', () => client.state === 'reconnected', sessionTimeoutMs);
     });
 
   it('is dialled so often at most if every pause is as short as it can be', () => {
