@@ -4,7 +4,6 @@ import type { Session } from '../zookeeper/session/session.js';
 import type { Grant } from './grant.js';
 import { grantWithoutList } from './granting.js';
 import type { QueueView } from './queue-view.js';
-import { znodeDeleted } from '../client/report/refusal.js';
 import { Retries } from './retries.js';
 import { Steps, type JoinOptions } from './steps.js';
 import { untilChange, type Attempt, type Step, type Waiting } from './waiting.js';
@@ -63,7 +62,7 @@ export class LockInternals {
       }
       if (step.is === 'granted') return step.grant;
       if (step.is === 'absent')
-        await (retries ??= new Retries(this.#lock.host)).pause(deadline, znodeDeleted(this.#lock.path));
+        await (retries ??= new Retries(this.#lock.host)).pauseAfterDeletion(session, this.#lock.path, deadline);
     }
   }
 
@@ -86,7 +85,7 @@ export class LockInternals {
       const step = await this.#joinInTime(this.steps.newAttempt(session, deadline, grantOf), { data, downgradeOf });
       if (step.is === 'granted') return step;
       if (step.is === 'absent')
-        await (retries ??= new Retries(this.#lock.host)).pause(deadline, znodeDeleted(this.#lock.path));
+        await (retries ??= new Retries(this.#lock.host)).pauseAfterDeletion(session, this.#lock.path, deadline);
       else if (step.is !== 'over') return taken;
     }
   }

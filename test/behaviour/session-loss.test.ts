@@ -127,6 +127,21 @@ describe('the loss of a session', () => {
     await lab.queueReaches(0, path);
   });
 
+  it('makes a waiter that reads of its deleted znode first after a freeze start over, although it never tries again', async () => {
+    const retryPolicy = { allowRetry: () => ({ retry: false }) as const };
+    const client = await lab.connect({ sessionTimeoutMs, retryPolicy });
+    const held = await lab.theirs.acquire();
+    const waiting = new InterProcessMutex(client, lab.path).acquire();
+    await until('the waiter watches its predecessor', () => client.session.watches.has(held.path));
+    await lab.sleep(1_500);
+    lab.stall(2 * sessionTimeoutMs);
+    await lab.sleep(100);
+    await held.release();
+    const hold = await waiting;
+    expect(hold.isValid).to.equal(true);
+    await hold.release();
+  });
+
   it('is visible to isValid at the first read after a blocked event loop, before any timer ran', async () => {
     await using hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
     lab.stall(sessionTimeoutMs + 100);
