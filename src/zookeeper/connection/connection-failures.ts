@@ -47,14 +47,19 @@ export class ConnectionFailures {
 
   /**
    * The connection has ended. A server that ends each connection on which it gets an operation gets it no more. It does
-   * so as soon as it reads the operation. So the end of a silent connection is an outage.
+   * so as soon as it reads the operation. So the end of a silent connection is an outage. The same for an operation that
+   * the server passes over, so that its next answer is not the one that is due.
    */
-  ofConnection({ link, unanswered, unansweredSince, unknown }: Pipeline, ended: Error | undefined): void {
+  ofConnection(
+    { link, unanswered, unansweredSince, unknown, hasPassedOver }: Pipeline,
+    ended: Error | undefined,
+  ): void {
     const { traits, clock } = this.#options;
     const dialler = this.#dialler;
     const silentMs = clock.now() - (unansweredSince ?? Infinity);
     const isOutage = link.wasDropped || silentMs > this.#session.timeoutMs / divisors.silentEnd;
-    const lack = isOutage && !unknown ? undefined : traits.endedAt(unanswered, link.server, unknown);
+    const isSuspect = unknown !== undefined || hasPassedOver || !isOutage;
+    const lack = isSuspect ? traits.endedAt(unanswered, link.server, unknown, hasPassedOver) : undefined;
     const consequence = lack && consequences[lack.why.operation];
     const fatal = unknown ?? (consequence === undefined ? lack?.why : undefined);
     this.of(link.server, fatal ?? ended ?? new Error(`${link.server} closed the connection`), unknown && link.address);

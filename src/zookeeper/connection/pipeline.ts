@@ -33,6 +33,7 @@ export class Pipeline implements LinkUser {
   readonly #unsettled = new Map<Call, CancelTimer>();
   /** The time since which the server could carry no change out; undefined if it can. */
   #unableSince: number | undefined;
+  #hasPassedOver = false;
   #timesUnable = 0;
   #isWriteDue = false;
   /** The ping that the server has not answered yet. */
@@ -57,8 +58,15 @@ export class Pipeline implements LinkUser {
     return this.#isEnded;
   }
 
+  /** If the server has passed a request over: that one. */
   get unanswered(): SentRequest[] {
-    return this.#unanswered.map(({ operation: { name }, bytes }) => ({ name, bytes }));
+    const suspects = this.#hasPassedOver ? this.#unanswered.slice(0, 1) : this.#unanswered;
+    return suspects.map(({ operation: { name }, bytes }) => ({ name, bytes }));
+  }
+
+  /** True if the server has answered a later request than the oldest, as if it had not read that one. */
+  get hasPassedOver(): boolean {
+    return this.#hasPassedOver;
   }
 
   /** The number of requests that may be sent now. */
@@ -241,6 +249,7 @@ export class Pipeline implements LinkUser {
     const [call] = this.#unanswered;
     const inFlight = this.#unanswered.length;
     if (call?.xid !== header.xid) {
+      this.#hasPassedOver = this.#unanswered.some(({ xid }) => xid === header.xid);
       const due = call ? `the answer to request ${call.xid}` : 'no answer';
       throw new Error(`The server answered request ${header.xid}, but ${due} was due`);
     }

@@ -32,7 +32,12 @@ export class ServerTraits {
    * the last end, or the newest that no server has ever answered. Returns the reason if the evidence is enough, as after
    * three such ends in a row.
    */
-  endedAt(requests: readonly SentRequest[], server: string, said: UnknownRequestError | undefined): Lack | undefined {
+  endedAt(
+    requests: readonly SentRequest[],
+    server: string,
+    said: UnknownRequestError | undefined,
+    hasPassedOver = false,
+  ): Lack | undefined {
     const again = requests.find((each) => this.#unanswered.has(kindOf(each)));
     this.#unanswered = new Set(requests.map(kindOf));
     if (!said && this.#isAmbiguous(requests)) {
@@ -43,7 +48,7 @@ export class ServerTraits {
     const longest = unknown.filter(isLong).sort((a, b) => b.bytes - a.bytes)[0];
     const last = requests.find(({ name }) => name === this.#suspect?.kind);
     const suspect = longest ?? unknown.find(isOftenMissing) ?? last ?? again ?? unknown.at(-1) ?? requests[0];
-    const why = said ?? (suspect && endOf(suspect, server));
+    const why = said ?? (suspect && endOf(suspect, server, hasPassedOver));
     if (why === undefined) return undefined;
     const kind = why.bytes > 0 ? long : why.operation;
     const earlier = this.#suspect?.kind === kind ? this.#suspect : undefined;
@@ -235,9 +240,10 @@ function kindOf(request: SentRequest): string {
   return isLong(request) ? long : request.name;
 }
 
-function endOf(request: SentRequest, server: string): UnknownRequestError {
+function endOf(request: SentRequest, server: string, isPassedOver = false): UnknownRequestError {
   const bytes = isLong(request) ? request.bytes : 0;
-  return new UnknownRequestError(server, request.name, 'ends each connection on which it gets', bytes);
+  const how = isPassedOver ? 'does not answer' : 'ends each connection on which it gets';
+  return new UnknownRequestError(server, request.name, how, bytes);
 }
 
 function isOftenMissing({ name }: SentRequest): boolean {

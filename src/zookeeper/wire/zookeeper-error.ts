@@ -177,8 +177,8 @@ export function isZooKeeperError(
 }
 
 /**
- * A server does not know a request, or not one of this length. Some servers say so, and others end each connection on
- * which they get the request, as a filter between the client and the server may do.
+ * A server does not know a request, or not one of this length. Some servers say so, some pass it over, and others end
+ * each connection on which they get the request, as a filter between the client and the server may do.
  */
 export class UnknownRequestError extends Error {
   /** `host:port` */
@@ -192,7 +192,7 @@ export class UnknownRequestError extends Error {
   constructor(
     server: string,
     operation: string,
-    how: 'does not know' | 'ends each connection on which it gets',
+    how: 'does not know' | 'does not answer' | 'ends each connection on which it gets',
     bytes = 0,
   ) {
     super(`${server} ${how} the request ${operation}${bytes > 0 ? ` with ${bytes} bytes` : ''}`);

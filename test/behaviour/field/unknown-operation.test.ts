@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type ConnectionState } from '../../../src/index.ts';
+import { InterProcessMutex, type ConnectionState, type Hold } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Op } from '../../../lab/proxy/zk-proxy.ts';
@@ -223,5 +223,55 @@ describe('FIELD A4: at a server that closes the connection at', function () {
     await using _hold = await lab.mutex.acquire(limit);
     expect(states).to.deep.equal(['suspended', 'reconnected']);
     expect(warningsAbout('create2')).to.deep.equal([]);
+  });
+});
+
+describe('FIELD A4: at a server that passes over', function () {
+  this.timeout(400_000);
+  const lab = labOfEachTest('passed-over', { server: 'own', proxy: true, client: { sessionTimeoutMs, logger } });
+  let hold: Hold;
+  beforeEach(async () => {
+    warnings.length = 0;
+    hold = await new InterProcessMutex(lab.client, testPath('held')).acquire();
+  });
+  afterEach(() => hold.release());
+
+  /** From now on, no such request has an answer. */
+  const passOver = (op: Op): (() => number) => {
+    lab.proxy.on((frame) => (sent(op)(frame) ? 'drop' : undefined));
+    const { dials } = lab.proxy;
+    return () => lab.proxy.dials - dials;
+  };
+
+  for (const op of ['create2', 'getChildren2'] as const)
+    it(`${op}, an acquire rejects with the operation and the server, and another hold stays`, async () => {
+      await createParents(lab.client, lab.path);
+      const dials = passOver(op);
+      const error = await rejection(lab.mutex.acquire(limit));
+      expect(error).to.have.property('code', 'ERR_LOCK_REQUEST_FAILED');
+      expect(error.message).to.contain(`${lab.proxy.connectString} does not answer the request ${op}`);
+      await lab.sleep(60_000);
+      expect(dials()).to.be.at.most(mostDialsInAMinute);
+      expect(hold.isValid).to.equal(true);
+    });
+
+  it('createContainer, an acquire creates persistent parents instead, with one warning', async () => {
+    const dials = passOver('createContainer');
+    await new InterProcessMutex(lab.client, testPath('new/parents')).withLock(() => undefined, limit);
+    expect(dials()).to.equal(3);
+    expect(
+      warnings.filter((warning) => warning.includes('does not answer the request createContainer')),
+    ).to.have.length(1);
+    expect(hold.isValid).to.equal(true);
+  });
+
+  it('removeWatches, waiters that give up cost three connections, and no hold', async () => {
+    const held = await lab.theirs.acquire(limit);
+    const dials = passOver('removeWatches');
+    for (let times = 0; times < 10; times += 1) await rejection(lab.mutex.acquire({ timeoutMs: 1_000 }));
+    await lab.sleep(sessionTimeoutMs);
+    expect(dials()).to.equal(3);
+    expect(hold.isValid).to.equal(true);
+    await held.release();
   });
 });
