@@ -52,7 +52,7 @@ describe('a server', () => {
       lab.proxy.cut();
       await until('the session is lost', () => client.state === 'lost');
       // Longer than the time of a first connection.
-      await lab.sleep(5 * client.sessionTimeoutMs);
+      await lab.sleep(5 * sessionTimeoutMs);
       await lab.proxy.accept();
       // An attempt lasts a third of the timeout at most, and there are two servers.
       await until('the client is reconnected', () => client.state === 'reconnected', sessionTimeoutMs);
