@@ -12,7 +12,8 @@ const inFlight = 128;
 
 describe('the requests of one connection', () => {
   const clock = new ManualClock();
-  const socket = new FakeLink();
+  let socket: FakeLink;
+  beforeEach(() => (socket = new FakeLink()));
   let answered = (): void => undefined;
 
   it('a request that is made while answers are read is sent behind those that wait for room', () => {
@@ -30,7 +31,19 @@ describe('the requests of one connection', () => {
     expect(order.slice(inFlight)).to.deep.equal([`/${inFlight}`, '/later']);
   });
 
-  function pipelineOf(order: string[]): Pipeline {
+  it('a request that is suspected to end connections is sent when the server has answered the ping before it', () => {
+    const order: string[] = [];
+    const traits = new ServerTraits(() => 0);
+    for (const _ of [1, 2]) traits.endedAt([{ name: 'getData', bytes: 0 }], '127.0.0.1:2181', undefined);
+    const pipeline = pipelineOf(order, traits);
+    pipeline.ping();
+    pipeline.send(new Call({ ...getData('/', false), beforeWrite: () => order.push('/') }, ignore, ignore));
+    expect(order).to.deep.equal([]);
+    socket.emit('data', noNode(-2));
+    expect(order).to.deep.equal(['/']);
+  });
+
+  function pipelineOf(order: string[], traits = new ServerTraits(() => 0)): Pipeline {
     const user = { failure: '', receive: ignore, chunkEnded: ignore, drained: ignore, ended: ignore };
     const link = new ServerLink(socket, { host: '127.0.0.1', port: 2181 }, user, (_, error) =>
       order.push(String(error)),
@@ -41,7 +54,7 @@ describe('the requests of one connection', () => {
       {
         clock,
         random: () => 0,
-        traits: new ServerTraits(() => 0),
+        traits,
         chroot: '',
         timeoutMs: () => 30_000,
         nextXid: () => (xid += 1),

@@ -44,6 +44,17 @@ describe('the traits of servers', () => {
     expect(end('multi', 'createContainer')).to.equal('createContainer');
   });
 
+  it('send a request alone that no server has answered, after two ends, unless a server has passed it over', () => {
+    const createContainer = requests('createContainer');
+    const isAlone = (): boolean => traits.goesAlone({ name: 'createContainer', kind: 'write' });
+    traits.endedAt(createContainer, server, undefined, true);
+    traits.endedAt(createContainer, server, undefined, true);
+    expect(isAlone()).to.equal(false);
+    traits = new ServerTraits(() => 0);
+    expect([end('createContainer', 'multi'), isAlone()]).to.deep.equal([undefined, false]);
+    expect([end('createContainer', 'multi'), isAlone()]).to.deep.equal([undefined, true]);
+  });
+
   it('blame nothing for an earlier end if it was answered since', () => {
     expect(end('create2', 'sync')).to.equal(undefined);
     traits.answered('sync', 0);

@@ -222,13 +222,14 @@ export class Pipeline implements LinkUser {
     }
   }
 
-  /** A request that may end the connection is sent alone. */
+  /** A request that may end the connection is sent alone, when the server has shown that it answers on this connection. */
   #hasRoomFor({ operation }: Call): boolean {
     const { traits } = this.#options;
     const inFlight = this.#unanswered;
     if (inFlight.length >= this.#window.size) return false;
-    if (!traits.isCareful || inFlight.length === 0) return true;
-    return !traits.goesAlone(operation) && !inFlight.some((each) => traits.goesAlone(each.operation));
+    if (!traits.isCareful) return true;
+    if (traits.goesAlone(operation)) return inFlight.length === 0 && this.#ping === undefined;
+    return !inFlight.some((each) => traits.goesAlone(each.operation));
   }
 
   #pinged(): void {

@@ -56,7 +56,11 @@ export class ServerTraits {
     const ends = [...(earlier?.ends ?? []), why].slice(-enoughEvidence);
     const evidence = weight + (earlier?.evidence ?? 0);
     this.#suspect = { kind, ends, evidence };
-    if (evidence < enoughEvidence) return undefined;
+    if (evidence < enoughEvidence) {
+      if (evidence > usualWeight && !hasPassedOver && suspect && !this.#isKnown(suspect))
+        this.#doubtOnly(kind, why.bytes);
+      return undefined;
+    }
     this.#suspect = { kind, ends, evidence: enoughEvidence - usualWeight / 2 };
     this.#doubt = undefined;
     const before = this.#fatal.get(kind);
@@ -166,9 +170,14 @@ export class ServerTraits {
       const end = fatal.byServer.get(server);
       return end && isLong(request) ? endOf(request, server) : end;
     }
-    // Tried again, alone, so that one end of a connection is enough.
-    this.#doubt = { ends: fewEnds, candidates: new Map([[kind, fatal.bytes]]), answers: 0 };
+    // Tried again, so one end of a connection is enough.
+    this.#doubtOnly(kind, fatal.bytes);
     return undefined;
+  }
+
+  /** The next of these requests goes alone. */
+  #doubtOnly(kind: string, bytes: number): void {
+    this.#doubt = { ends: fewEnds, candidates: new Map([[kind, bytes]]), answers: 0 };
   }
 
   resumed(): void {
