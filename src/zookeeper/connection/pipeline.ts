@@ -31,8 +31,9 @@ export class Pipeline implements LinkUser {
   readonly #postponed: PostponedRequests;
   /** The changes that the server could not carry out, until their callers are told. */
   readonly #unsettled = new Map<Call, CancelTimer>();
-  /** The time since which the server could carry no change out; undefined if it can. */
-  #unableSince: number | undefined;
+  /** The time since which the server can carry no change out, and the last time when it said so. */
+  #unableSince = -Infinity;
+  #unableAt = -Infinity;
   #hasPassedOver = false;
   #timesUnable = 0;
   #isWriteDue = false;
@@ -312,12 +313,15 @@ export class Pipeline implements LinkUser {
    */
   #maySoonBeAble({ kind, name, isProof }: Operation<unknown>, error: number): boolean {
     if (!isUnable(error, isProof)) {
-      if (kind === 'write') this.#unableSince = undefined;
+      if (kind === 'write') this.#unableAt = -Infinity;
       return false;
     }
     const now = this.#options.clock.now();
-    this.#unableSince ??= now;
-    return name !== 'closeSession' && now < this.#unableSince + this.#options.timeoutMs() / divisors.silenceWithHold;
+    const longestMs = this.#options.timeoutMs() / divisors.silenceWithHold;
+    // A quiet session writes nothing that would show that an earlier trouble is over.
+    if (now >= this.#unableAt + longestMs) this.#unableSince = now;
+    this.#unableAt = now;
+    return name !== 'closeSession' && now < this.#unableSince + longestMs;
   }
 
   /** Nobody knows whether a change was executed. Its caller is told after a pause, because it may try again at once. */
@@ -331,7 +335,7 @@ export class Pipeline implements LinkUser {
     const { clock, random } = this.#options;
     const tell = (): void => {
       this.#unsettled.delete(call);
-      call.reject(errorOf(operation, error));
+      this.#refuse(call, errorOf(operation, error));
     };
     const cancel = inNoContext(() => clock.after(pauseMs(this.#timesUnable++, random()), tell));
     this.#unsettled.set(call, cancel);

@@ -73,6 +73,36 @@ for (const keeper of [undefined, 'containers'] as const)
       expectSameConnection();
     });
 
+    it('to a create that it has put off: later reads wait for it no more', async () => {
+      once(lab.proxy, sent('create2'), { refuse: outOfMemory });
+      once(lab.proxy, sent('create2'), { refuse: connectionLoss });
+      await using hold = await lab.mutex.acquire({ timeoutMs: 2_000 });
+      expect(hold.isValid).to.equal(true);
+      expectSameConnection();
+    });
+
+    it('to a waiter that only asks, again a minute later: it keeps its place', async () => {
+      const theirs = await lab.theirs.acquire(limit);
+      const second = awaitedLater(lab.theirs.acquire({ timeoutMs: 200_000 }));
+      await lab.queueReaches(2);
+      const waiting = awaitedLater(lab.mutex.acquire({ timeoutMs: 200_000 }));
+      await lab.queueReaches(3);
+      for (let time = 0; time < 2; time += 1) {
+        await lab.sleep(60_000);
+        let said = 0;
+        const elected = lab.proxy.on((frame) =>
+          sent('sync')(frame) ? ((said += 1), { refuse: connectionLoss }) : undefined,
+        );
+        await until('it was told', () => said > 0);
+        await lab.sleep(1_000);
+        elected();
+      }
+      expectSameConnection();
+      await theirs.release();
+      await (await second).release();
+      await (await waiting).release();
+    });
+
     it('to a transaction: its outcome is unknown, and the hold stays', async () => {
       await using hold = await lab.mutex.acquire(limit);
       const isOfApplication = (frame: Parameters<ReturnType<typeof sent>>[0]): boolean =>
