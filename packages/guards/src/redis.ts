@@ -73,7 +73,8 @@ function begin(client: RedisClient, fence: Fence): Transaction<RedisTransaction>
     claim: () => run('claim'),
     settle: () => Promise.resolve(tx.close()),
     commit: async () => tx.replies.push(...(await run('commit'))),
-    rollback: () => run('drop'),
+    // Not waited for, because Redis may be away. A client sends its commands in order.
+    rollback: () => Promise.resolve(void run('drop').catch(() => undefined)),
     // An error of Redis begins with its code, such as WRONGTYPE. A minified bundle has other names of classes.
     isAnswer: (error) => /^[A-Z][A-Z0-9_]+ /.test((error as Error).message),
     release: () => tx.close(),
@@ -98,6 +99,7 @@ function waitFor(client: IoRedis): Set<(why: Error) => void> {
   const waiting = new Set<(why: Error) => void>();
   client.on('close', () => {
     for (const reject of waiting) reject(new Error('The connection to Redis ended before the answer'));
+    waiting.clear();
   });
   waitingFor.set(client, waiting);
   return waiting;

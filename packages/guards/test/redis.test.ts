@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { skipWithout } from '../../../lab/skip-without.ts';
 import { rejection } from '../../../lab/until.ts';
 import { fenced, type RedisClient } from '../src/redis.ts';
@@ -200,6 +201,20 @@ describe('a guard in Redis whose answer is lost', () => {
       expect(await direct.get('count')).to.equal('1');
       client.disconnect();
     });
+
+  it('because it is away when a job fails: the error of the job does not wait for it', async () => {
+    await using hold = await locks.hold();
+    const relay = await loseAnswerTo('nothing', server?.port ?? 0);
+    const client = new Redis({ port: relay.port, maxRetriesPerRequest: null });
+    client.on('error', () => undefined);
+    const failing = fenced(client, hold, async () => {
+      await relay[Symbol.asyncDispose]();
+      throw new Error('the job');
+    });
+    const error = await rejection(Promise.race([failing, sleep(2_000)]));
+    expect(error.message).to.equal('the job');
+    client.disconnect();
+  });
 
   for (const [what, options] of [
     ['sends it again', {}],
