@@ -20,7 +20,8 @@ export class Retries {
   async pauseAfterDeletion(session: Session, path: string, deadline: Deadline): Promise<void> {
     const { clock, options } = this.#host;
     const failed = refused(options, `The lock ${path} cannot be acquired`);
-    if (clock.now() >= session.endsAt) await session.ask(sync(path), deadline).catch(failed);
+    const asked = (): Promise<unknown> => session.ask(sync(path), deadline).catch(failed);
+    if (clock.now() >= session.endsAt) await deadline.limit(asked, () => {});
     if (!session.isEnded) await this.pause(deadline, znodeDeleted(path));
   }
 

@@ -1,9 +1,12 @@
 import { getEventListeners } from 'node:events';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { LockHost } from '../../src/client/lock-host.ts';
 import { Companions } from '../../src/support/companions.ts';
 import type { Deadline } from '../../src/support/deadline.ts';
 import { lockDeadline } from '../../src/internals/lock-deadline.ts';
+import { Retries } from '../../src/internals/retries.ts';
+import type { Session } from '../../src/zookeeper/session/session.ts';
 import { ManualClock } from '../../lab/manual-clock.ts';
 import { rejection } from '../../lab/until.ts';
 
@@ -27,6 +30,18 @@ describe('Deadline', () => {
   const never = (): (() => void) => () => undefined;
 
   beforeEach(() => (client = new Client()));
+
+  it('covers the question whether the session of a deleted znode has expired', async () => {
+    const session = { endsAt: 0, isEnded: false, ask: () => new Promise(() => undefined) };
+    const asking = new Retries(Object.assign(client, { options: {} }) as unknown as LockHost).pauseAfterDeletion(
+      session as unknown as Session,
+      '/lock',
+      deadline({ timeoutMs: 100 }),
+    );
+    const error = rejection(Promise.race([asking, immediate()]));
+    client.clock.advance(100);
+    expect((await error).code).to.equal('ERR_LOCK_TIMEOUT');
+  });
 
   it('is over at its deadline, for any pending wait', async () => {
     const one = deadline({ timeoutMs: 100 });
