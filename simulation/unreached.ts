@@ -10,5 +10,9 @@ export const unreached: ReadonlyMap<string, string> = new Map([
   ['ghost: no server can know it any more', 'the servers must refuse a ghost for longer than its session lasts'],
   ['a session lost while its client closes', 'a close must wait for an answer until the deadline has passed'],
   ['successor: took the place of its session', 'no plan loses data'],
+  [
+    'a change that the server could not carry out',
+    'only ClickHouse Keeper answers so, and the simulated servers are ZooKeeper',
+  ],
   ['semaphore: leases stood still', 'no plan has a participant of another program'],
 ]);
