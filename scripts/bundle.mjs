@@ -24,10 +24,20 @@ export async function bundleCommand(folder) {
  */
 export async function bundleLibrary(folder, { exports }) {
   const outfile = join(folder, exports['.'].default);
-  const plugins = [withoutMarks];
-  await build({ ...options, entryPoints: [`${folder}/src/index.ts`], outfile, packages: 'external', plugins });
+  await build({
+    ...options,
+    entryPoints: [`${folder}/src/index.ts`],
+    outfile,
+    packages: 'external',
+    plugins: [withoutMarks],
+    define: Object.fromEntries(oftenUsed.map((name) => [name, `$${name}`])),
+    banner: { js: `"use strict";\nconst ${oftenUsed.map((name) => `$${name} = ${name}`).join(', ')};` },
+  });
   writeFileSync(outfile, withClassNames(readFileSync(outfile, 'utf8')));
 }
+
+/** A minifier gives variables short names, but not what is global. */
+const oftenUsed = ['Buffer', 'Error', 'Number', 'Object', 'RangeError', 'TypeError'];
 
 /** esbuild renames a class that its own body names, so error texts and loggers would show `_LockTimeoutError`. */
 function withClassNames(code) {
