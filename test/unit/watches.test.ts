@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Watches, type WatchListener } from '../../src/zookeeper/session/watches.ts';
+import { SessionWatches, Watches, type WatchListener } from '../../src/zookeeper/session/watches.ts';
 
 const noop: WatchListener = () => undefined;
 
@@ -85,4 +85,36 @@ describe('Watches', () => {
       }),
     );
   });
+});
+
+describe('the watches of a session', () => {
+  for (const [what, kind, there, events, isWanted, removed] of [
+    ['no event', 'data', {}, [], false, []],
+    ['an event of an earlier watch', 'data', {}, ['changed'], false, ['/a']],
+    ['such an event, and a listener that waits again', 'data', {}, ['changed'], true, []],
+    [
+      'an event of an earlier watch, although the znode does not exist',
+      'creation',
+      undefined,
+      ['created'],
+      false,
+      ['/a'],
+    ],
+    ['such an event, if the read planted none', 'data', undefined, ['deleted'], false, []],
+  ] as const)
+    it(`that a read leaves on the server are${removed.length === 0 ? ' not' : ''} removed after ${what}`, async () => {
+      const removals: string[] = [];
+      const answers: ((there: never) => void)[] = [];
+      const watches = new SessionWatches({
+        isConnected: true,
+        find: () => new Promise((resolve) => answers.push(resolve)),
+        request: ({ path }) => new Promise(() => removals.push(path)),
+      });
+      const planting = watches.plant('/a', kind, noop);
+      for (const event of events) watches.fired('/a', event);
+      if (isWanted) void watches.plant('/a', kind, () => undefined);
+      answers[0]?.(there as never);
+      await planting;
+      expect(removals).to.deep.equal(removed);
+    });
 });

@@ -50,7 +50,13 @@ export class SessionWatches {
       reached('a watch put off until nobody wanted it');
       throw new ZooKeeperError(ZooKeeperError.connectionLoss, question.name, path);
     };
-    const there = await this.#session.find({ ...question, beforeWrite });
+    // Events before the answer come from an earlier watch. This read leaves another one.
+    const earlier: WatchEvent[] = [];
+    const answered = this.onEvent((event) => event.path === path && earlier.push(event));
+    const read: typeof question.read = (from) => (answered(), question.read(from));
+    const there = await this.#session.find({ ...question, beforeWrite, read }).finally(answered);
+    const isLeft = there !== undefined || what === 'creation';
+    if (isLeft && earlier.length > 0 && !watches.has(path)) this.#forget(path, what);
     if (what === 'creation' && there !== undefined) this.remove(path, what, listener, { forget: true });
     if (what !== 'creation' && there === undefined) reached('a znode to watch was gone');
     if (what !== 'creation' && there === undefined) this.remove(path, what, listener, { forget: false });
@@ -59,10 +65,13 @@ export class SessionWatches {
 
   /** `forget` also removes the watch from the server, which otherwise keeps it as long as the znode exists. */
   remove(path: string, what: keyof Watched, listener: WatchListener, options: { readonly forget: boolean }): void {
-    const kind = watchKindOf(what);
-    if (!this.#byKind[kind].delete(path, listener) || !options.forget || !this.#session.isConnected) return;
-    // After a failure, the server forgets the watch with the connection, or with the znode.
-    void inNoContext(() => this.#session.request(removeWatch(path, kind)).catch(() => {}));
+    if (this.#byKind[watchKindOf(what)].delete(path, listener) && options.forget) this.#forget(path, what);
+  }
+
+  /** Removes the watch from the server. After a failure, that forgets it with the connection, or with the znode. */
+  #forget(path: string, what: keyof Watched): void {
+    if (!this.#session.isConnected) return;
+    void inNoContext(() => this.#session.request(removeWatch(path, watchKindOf(what))).catch(() => {}));
   }
 
   /** True if a listener waits for the next event of the znode. Then the znode still exists, unchanged. */
