@@ -34,7 +34,7 @@ describe('the requests of one connection', () => {
   it('a request that is suspected to end connections is sent when the server has answered the ping before it', () => {
     const order: string[] = [];
     const traits = new ServerTraits(() => 0);
-    for (const _ of [1, 2]) traits.endedAt([{ name: 'getData', bytes: 0 }], '127.0.0.1:2181', undefined);
+    for (const _ of [1, 2]) traits.endedAt([{ name: 'getData', bytes: 0 }], '127.0.0.1:2181');
     const pipeline = pipelineOf(order, traits);
     pipeline.ping();
     pipeline.send(new Call({ ...getData('/', false), beforeWrite: () => order.push('/') }, ignore, ignore));

@@ -7,7 +7,7 @@ const requests = (...names: string[]): SentRequest[] => names.map((name) => ({ n
 describe('the traits of servers', () => {
   let traits: ServerTraits;
   const end = (...operations: string[]): string | undefined =>
-    traits.endedAt(requests(...operations), server, undefined)?.why.operation;
+    traits.endedAt(requests(...operations), server)?.why.operation;
 
   beforeEach(() => {
     traits = new ServerTraits(() => 0);
@@ -37,8 +37,8 @@ describe('the traits of servers', () => {
 
   it('count an end half if an older transaction has no answer either, unless the suspect is a long request', () => {
     const longOne = [...requests('multi'), { name: 'create2', bytes: 2e6 }];
-    for (const _ of [1, 2]) expect(traits.endedAt(longOne, server, undefined)).to.equal(undefined);
-    expect(traits.endedAt(longOne, server, undefined)?.why.bytes).to.equal(2e6);
+    for (const _ of [1, 2]) expect(traits.endedAt(longOne, server)).to.equal(undefined);
+    expect(traits.endedAt(longOne, server)?.why.bytes).to.equal(2e6);
     for (const _ of [1, 2, 3, 4]) expect(end('multi', 'createContainer')).to.equal(undefined);
     expect(end('createContainer', 'multi')).to.equal('createContainer');
     expect(end('multi', 'createContainer')).to.equal('createContainer');
@@ -47,8 +47,8 @@ describe('the traits of servers', () => {
   it('send a request alone that no server has answered, after two ends, unless a server has passed it over', () => {
     const createContainer = requests('createContainer');
     const isAlone = (): boolean => traits.goesAlone({ name: 'createContainer', kind: 'write' });
-    traits.endedAt(createContainer, server, undefined, true);
-    traits.endedAt(createContainer, server, undefined, true);
+    traits.endedAt(createContainer, server, 'passed over');
+    traits.endedAt(createContainer, server, 'passed over');
     expect(isAlone()).to.equal(false);
     traits = new ServerTraits(() => 0);
     expect([end('createContainer', 'multi'), isAlone()]).to.deep.equal([undefined, false]);
@@ -74,9 +74,9 @@ describe('the traits of servers', () => {
   for (const [what, first, answered, second, alone] of ends)
     it(`send alone, after two ends with several requests: ${what}`, () => {
       for (const kind of kinds) traits.answered(kind, 0);
-      traits.endedAt(requests(...first), server, undefined);
+      traits.endedAt(requests(...first), server);
       for (const kind of answered) traits.answered(kind, 0);
-      traits.endedAt(requests(...second), server, undefined);
+      traits.endedAt(requests(...second), server);
       expect(kinds.filter((name) => traits.goesAlone({ name, kind: 'read' }))).to.deep.equal(alone);
       for (const kind of alone) traits.answered(kind, 0);
       expect(traits.isCareful).to.equal(false);

@@ -50,16 +50,13 @@ export class ConnectionFailures {
    * so as soon as it reads the operation. So the end of a silent connection is an outage. The same for an operation that
    * the server passes over, so that its next answer is not the one that is due.
    */
-  ofConnection(
-    { link, unanswered, unansweredSince, unknown, hasPassedOver }: Pipeline,
-    ended: Error | undefined,
-  ): void {
+  ofConnection({ link, unanswered, unansweredSince, unknown, treatment }: Pipeline, ended: Error | undefined): void {
     const { traits, clock } = this.#options;
     const dialler = this.#dialler;
     const silentMs = clock.now() - (unansweredSince ?? Infinity);
     const isOutage = link.wasDropped || silentMs > this.#session.timeoutMs / divisors.silentEnd;
-    const isSuspect = unknown !== undefined || hasPassedOver || !isOutage;
-    const lack = isSuspect ? traits.endedAt(unanswered, link.server, unknown, hasPassedOver) : undefined;
+    const isSuspect = treatment !== undefined || !isOutage;
+    const lack = isSuspect ? traits.endedAt(unanswered, link.server, treatment) : undefined;
     const consequence = lack && consequences[lack.why.operation];
     const fatal = unknown ?? (consequence === undefined ? lack?.why : undefined);
     this.of(link.server, fatal ?? ended ?? new Error(`${link.server} closed the connection`), unknown && link.address);

@@ -8,7 +8,7 @@ import { ping, type Operation, type WatchEventType } from '../wire/operations.js
 import { isRepeatable, pauseMs, PostponedRequests, type Postponement } from './postponed-requests.js';
 import { SaslRefusal } from '../wire/sasl-handshake.js';
 import type { LinkUser, ServerLink } from './server-link.js';
-import type { SentRequest, ServerTraits } from './server-traits.js';
+import type { SentRequest, ServerTraits, Treatment } from './server-traits.js';
 import { divisors } from '../network/timeout-parts.js';
 import { errorNumbers, isPutOff, isUnable, UnknownRequestError } from '../wire/zookeeper-error.js';
 import { noChroot, Reader, Writer } from '../wire/wire.js';
@@ -65,9 +65,9 @@ export class Pipeline implements LinkUser {
     return suspects.map(({ operation: { name }, bytes }) => ({ name, bytes }));
   }
 
-  /** True if the server has answered a later request than the oldest, as if it had not read that one. */
-  get hasPassedOver(): boolean {
-    return this.#hasPassedOver;
+  /** How the server treated the request that ends the connection, if it showed that. */
+  get treatment(): Treatment | undefined {
+    return this.unknown ?? (this.#hasPassedOver ? 'passed over' : undefined);
   }
 
   /** The number of requests that may be sent now. */

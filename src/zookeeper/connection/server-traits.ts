@@ -26,18 +26,15 @@ export class ServerTraits {
 
   /**
    * A connection has ended while these requests had no answer, the oldest first. The suspect is the one that the server
-   * does not know, if it `said` so. Or else it is one that no server has ever answered: the longest one, if it is longer
+   * does not know, if it said so. Or else it is one that no server has ever answered: the longest one, if it is longer
    * than all that were answered, or the first of those that some servers lack. Or else it is the last suspect, as long as
    * that has no answer, because other requests were on their way beside it. Or else it is one that was also in flight at
    * the last end, or the newest that no server has ever answered. Returns the reason if the evidence is enough, as after
    * three such ends in a row.
    */
-  endedAt(
-    requests: readonly SentRequest[],
-    server: string,
-    said: UnknownRequestError | undefined,
-    hasPassedOver = false,
-  ): Lack | undefined {
+  endedAt(requests: readonly SentRequest[], server: string, treatment?: Treatment): Lack | undefined {
+    const hasPassedOver = treatment === 'passed over';
+    const said = hasPassedOver ? undefined : treatment;
     const again = requests.find((each) => this.#unanswered.has(kindOf(each)));
     this.#unanswered = new Set(requests.map(kindOf));
     if (!said && this.#isAmbiguous(requests)) {
@@ -197,6 +194,9 @@ export class ServerTraits {
     return true;
   }
 }
+
+/** The server said that it does not know a request, or answered a later one, as if it had not read it. */
+export type Treatment = UnknownRequestError | 'passed over';
 
 /** A request that was sent. `bytes` is its length if it is a change, and else 0. */
 export interface SentRequest {

@@ -1,3 +1,4 @@
+import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type LockClient, type Logger } from '../../../src/index.ts';
 import type { Lab } from '../../../lab/lab.ts';
 import type { ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
@@ -13,6 +14,21 @@ export function statesOf(client: LockClient): ConnectionState[] {
 /** Creates the parents of the lock, so that an acquire needs no request for them. */
 export async function createParents(client: LockClient, path: string): Promise<void> {
   await (await new InterProcessMutex(client, path).acquire()).release();
+}
+
+/** Creates the parents before each test; the function returned expects that the client has kept its connection since. */
+export function sameConnectionOfEachTest(lab: Lab): () => void {
+  let states: ConnectionState[];
+  let dials: number;
+  beforeEach(async () => {
+    await createParents(lab.client, lab.path);
+    states = statesOf(lab.client);
+    ({ dials } = lab.proxy);
+  });
+  return () => {
+    expect(states).to.deep.equal([]);
+    expect(lab.proxy.dials).to.equal(dials);
+  };
 }
 
 /** Waits until a client that holds nothing has no proof any more: its next acquire needs a new one. */

@@ -1,11 +1,5 @@
 import { expect } from 'chai';
-import {
-  InterProcessMutex,
-  LockTimeoutError,
-  type ConnectionState,
-  type LockClient,
-  type RetryPolicy,
-} from '../../../src/index.ts';
+import { InterProcessMutex, LockTimeoutError, type LockClient, type RetryPolicy } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Op } from '../../../lab/proxy/zk-proxy.ts';
@@ -13,7 +7,7 @@ import { queueReaches } from '../../../lab/queue.ts';
 import { Random } from '../../../lab/random.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { rejection, until } from '../../../lab/until.ts';
-import { awaitedLater, createParents, statesOf } from './support.ts';
+import { awaitedLater, sameConnectionOfEachTest, statesOf } from './support.ts';
 
 const sessionTimeoutMs = 6_000;
 const limit = { timeoutMs: 5 * sessionTimeoutMs };
@@ -24,23 +18,13 @@ const times = 5;
 describe('FIELD B1: a server that says "later"', function () {
   this.timeout(300_000);
   const lab = labOfEachTest('throttled', { server: 'own', proxy: true, client: { sessionTimeoutMs } });
-  let states: ConnectionState[];
-  let dials: number;
-  beforeEach(async () => {
-    await createParents(lab.client, lab.path);
-    states = statesOf(lab.client);
-    ({ dials } = lab.proxy);
-  });
+  const expectSameConnection = sameConnectionOfEachTest(lab);
 
   /** The server says "later" to so many requests of this kind; returns the number so far. */
   const throttle = (op: Op, most = times): (() => number) => {
     let said = 0;
     lab.proxy.on((frame) => (sent(op)(frame) && said < most ? ((said += 1), { refuse: throttled }) : undefined));
     return () => said;
-  };
-  const expectSameConnection = (): void => {
-    expect(states).to.deep.equal([]);
-    expect(lab.proxy.dials).to.equal(dials);
   };
 
   for (const op of ['create2', 'getChildren2'] as const)
@@ -173,6 +157,7 @@ describe('FIELD B1: a server that says "later"', function () {
 
   it('to exists: a create whose answer was lost is found all the same, and granted', async () => {
     const said = throttle('exists');
+    const states = statesOf(lab.client);
     once(lab.proxy, answered('create2'), 'cut');
     await using hold = await lab.mutex.acquire(limit);
     expect(hold.isValid).to.equal(true);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type ConnectionState } from '../../../src/index.ts';
+import { InterProcessMutex } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { startProxy, type Op } from '../../../lab/proxy/zk-proxy.ts';
 import { rejection, until } from '../../../lab/until.ts';
-import { awaitedLater, createParents, statesOf } from './support.ts';
+import { awaitedLater, createParents, sameConnectionOfEachTest } from './support.ts';
 
 const sessionTimeoutMs = 10_000;
 const limit = { timeoutMs: 4 * sessionTimeoutMs };
@@ -19,17 +19,7 @@ for (const keeper of [undefined, 'containers'] as const)
       proxy: true,
       client: { sessionTimeoutMs },
     });
-    let states: ConnectionState[];
-    let dials: number;
-    beforeEach(async () => {
-      await createParents(lab.client, lab.path);
-      states = statesOf(lab.client);
-      ({ dials } = lab.proxy);
-    });
-    const expectSameConnection = (): void => {
-      expect(states).to.deep.equal([]);
-      expect(lab.proxy.dials).to.equal(dials);
-    };
+    const expectSameConnection = sameConnectionOfEachTest(lab);
     /** Every request is refused, as by a Keeper without a leader. Pings are answered. */
     const withoutLeader = async (ms: number, error: number): Promise<void> => {
       const elected = lab.proxy.on((frame) =>
