@@ -3,6 +3,7 @@ import { drawGround } from './draw-ground.ts';
 import { withMoves } from './draw-moves.ts';
 import { withMultiLocks } from './draw-multi-locks.ts';
 import { drawPlan } from './draw-plan.ts';
+import { withWipe } from './draw-wipe.ts';
 import { withTurns } from './draw-turns.ts';
 import type { LockPlan, Plan } from './plan.ts';
 
@@ -34,7 +35,7 @@ interface Size {
 
 /** Every second plan is one of grounds. */
 function drawn(seed: number, size: Size): Plan {
-  return withMultiLocks(withTurns(withMoves(seed % 2 === 0 ? drawGround(seed, size) : drawPlan(seed, size))));
+  return withWipe(withMultiLocks(withTurns(withMoves(seed % 2 === 0 ? drawGround(seed, size) : drawPlan(seed, size)))));
 }
 
 /**

@@ -12,7 +12,9 @@ export interface Plan {
   readonly knowsTick: boolean;
   readonly processes: readonly ProcessPlan[];
   readonly locks: readonly LockPlan[];
-  /** In the order of their times. */
+  /** What happens before the steps, and for how long. */
+  readonly prologue?: { readonly steps: readonly Step[]; readonly forMs: number };
+  /** In the order of their times, which begin after the prologue. */
   readonly steps: readonly Step[];
 }
 
@@ -143,6 +145,8 @@ export type Fault =
   | Move
   /** The members have new names for good, and their old addresses refuse new connections. */
   | { readonly do: 'rename'; readonly lookupMs: number }
+  /** All servers lose their data, and start again after this time. */
+  | { readonly do: 'wipe'; readonly forMs: number }
   | { readonly do: 'server'; readonly member: number; readonly how: ServerFault; readonly forMs: number };
 
 /** The function that an application passes in place of a connect string returns another list. */

@@ -32,9 +32,11 @@ export class Simulation {
 
   #run(): Promise<void> {
     const { time } = this.world.machine;
-    for (const step of this.#plan.steps) time.add(step.at, phases.socket, () => this.world.perform(step));
-    const last = this.#plan.steps.at(-1)?.at ?? 0;
-    time.add(last + 1, phases.socket, () => {
+    const { steps, prologue = { steps: [], forMs: 0 } } = this.#plan;
+    for (const step of prologue.steps) time.add(step.at, phases.socket, () => this.world.perform(step));
+    for (const step of steps) time.add(prologue.forMs + step.at, phases.socket, () => this.world.perform(step));
+    const last = steps.at(-1)?.at ?? 0;
+    time.add(prologue.forMs + last + 1, phases.socket, () => {
       this.world.striker.heal();
       this.#at = { is: 'healed', since: time.agenda.now };
     });

@@ -92,6 +92,7 @@ export class Striker {
       case 'stall':
         return losses.hurt(clients, fault.forMs, 'delay');
       case 'block':
+      case 'wipe':
       case 'server':
         return losses.hurt(clients, fault.forMs, 'outage');
       case 'rename':
@@ -111,6 +112,8 @@ export class Striker {
     switch (fault.do) {
       case 'server':
         return this.#strikeServer(fault);
+      case 'wipe':
+        return this.#wipe(fault.forMs);
       case 'block':
         return this.#block(fault);
       case 'rename':
@@ -192,6 +195,16 @@ export class Striker {
         if (deposed !== undefined) this.#during(forMs, () => ensemble.heal(deposed));
       }
     }
+  }
+
+  #wipe(forMs: number): void {
+    const { ensemble, servers } = this.#world.servers;
+    for (const server of servers) void server.kill();
+    ensemble.wipe();
+    this.#during(forMs, () => {
+      for (const server of servers) void server.start();
+      this.fillCounts();
+    });
   }
 
   #block({ process, member, how, isForNew, forMs }: Extract<Fault, { do: 'block' }>): void {

@@ -9,7 +9,6 @@ export const unreached: ReadonlyMap<string, string> = new Map([
   ['transaction: refused for an error of the session', 'the simulated servers end the connection instead'],
   ['ghost: no server can know it any more', 'the servers must refuse a ghost for longer than its session lasts'],
   ['a session lost while its client closes', 'a close must wait for an answer until the deadline has passed'],
-  ['successor: took the place of its session', 'no plan loses data'],
   [
     'a change that the server could not carry out',
     'only ClickHouse Keeper answers so, and the simulated servers are ZooKeeper',

@@ -143,6 +143,14 @@ export class Ensemble implements MemberHost {
     this.#member(member).restart();
   }
 
+  /** All members, which must be down, have lost their data: they start again with epochs that clients have seen. */
+  wipe(): void {
+    if (this.#members.some(({ role }) => role.at !== 'down')) throw new Error('A member that runs keeps its data');
+    this.#history.length = 0;
+    this.#epoch = 0;
+    for (const member of this.#members) member.wipe();
+  }
+
   /**
    * The leader proposes the end of the session, as if its client had been silent for its timeout. Returns false if there
    * is no leader, or no such session.

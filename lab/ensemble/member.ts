@@ -17,7 +17,7 @@ type Role =
 /** One server: its log, its copy of the data, and its part in the ensemble. */
 export class Member {
   readonly id: number;
-  readonly replica: Replica;
+  replica: Replica;
   /** The sessions, with the timeouts that they were opened with. */
   readonly sessions = new Map<bigint, number>();
   /** As on the disk. */
@@ -38,7 +38,7 @@ export class Member {
     this.id = id;
     this.#settings = settings;
     this.#ensemble = ensemble;
-    this.replica = new Replica(settings.maxBufferBytes, settings.version);
+    this.replica = this.#emptyReplica();
     this.#desk = new ClientDesk(this, settings, secret);
   }
 
@@ -93,6 +93,15 @@ export class Member {
     if (this.role.at === 'down') this.#look();
   }
 
+  /** Its disk is empty. */
+  wipe(): void {
+    this.replica = this.#emptyReplica();
+    this.sessions.clear();
+    this.log.length = 0;
+    this.epoch = 0;
+    this.#applied = 0;
+  }
+
   receive({ link, to, message }: ToPeer): void {
     if (to === 'leader') {
       if (this.role.at === 'leading' && this.role.leadership === link.leadership)
@@ -142,6 +151,10 @@ export class Member {
 
   flush(): void {
     this.#desk.flush();
+  }
+
+  #emptyReplica(): Replica {
+    return new Replica(this.#settings.maxBufferBytes, this.#settings.version);
   }
 
   #apply(entry: Entry): void {

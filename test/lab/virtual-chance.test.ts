@@ -26,7 +26,7 @@ describe('a virtual uuid', () => {
 });
 
 describe('the chance of a test on virtual time', function () {
-  this.timeout(180_000);
+  this.timeout(600_000);
   let folder: string;
   let both: Record<string, string>;
   let alone: Record<string, string>;

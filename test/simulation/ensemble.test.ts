@@ -295,6 +295,27 @@ describe('a simulated ensemble', () => {
     }
   });
 
+  it('comes back empty when it has lost its data, and refuses clients that have seen more', () => {
+    const lab = new Fixture();
+    const [idle, client] = [lab.open(0, longMs), lab.open(1, longMs)];
+    client.create('/answered');
+    lab.settle();
+    expect(() => lab.ensemble.wipe()).to.throw('keeps its data');
+    for (const member of [0, 1, 2]) lab.ensemble.crash(member);
+    lab.ensemble.wipe();
+    expect([...lab.ensemble.committed().paths()].filter((path) => path === '/answered')).to.deep.equal([]);
+    for (const member of [0, 1, 2]) lab.ensemble.restart(member);
+    lab.elected();
+    const back = lab.dial(1).connect(longMs, client.ticket, client.lastZxid);
+    expect(back.isRefusedSilently).to.equal(true);
+    expect(lab.resume(idle, 1, longMs).isClosed).to.equal(true);
+    const anew = lab.open(2, longMs);
+    anew.create('/anew');
+    lab.settle();
+    expect(lab.ensemble.committed().has('/anew')).to.equal(true);
+    expect(anew.lastZxid).to.be.lessThanOrEqual(client.lastZxid);
+  });
+
   it('ends a session and deletes a znode when it is told to, through its leader', () => {
     const lab = new Fixture();
     const [client, other] = [lab.open(0, longMs), lab.open(1, longMs)];

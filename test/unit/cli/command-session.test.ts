@@ -33,7 +33,7 @@ while True:
 `;
 
 describe('the session of a command', function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
 
   for (const [what, options] of [
     ['only zombies are left', { reaps: false, groups: false }],
