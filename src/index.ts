@@ -47,6 +47,7 @@ export {
   OutcomeUnknownError,
   SequenceOverflowError,
 } from './internals/lock-errors.js';
+export { SessionFullError } from './internals/znode/session-full-error.js';
 export { LockLostError, type LossReason } from './client/report/lock-lost-error.js';
 export { LockTimeoutError } from './client/report/lock-timeout-error.js';
 export type { KnownHolder, TimedOut, TimeoutReason } from './client/report/timeout-text.js';

@@ -80,6 +80,7 @@ export class InterProcessMutex extends Emitter<InterProcessMutexEvents> {
    * @throws ForeignNodeError when the lock's znode has children of another kind, so that the order is unknown, unless
    * `foreignNodes` is `wait`
    * @throws SequenceOverflowError when all sequence numbers of this lock are used up
+   * @throws SessionFullError when the paths of this client's znodes have two million bytes together
    * @throws RequestFailedError when ZooKeeper refuses, or the retry policy gives up
    * @throws ClientClosedError when the client is closed before or during the call
    * @throws TypeError or RangeError for a bad option; RangeError if another object of this client uses the path with

@@ -40,6 +40,7 @@ export abstract class LeaseLock extends Emitter<LockObjectEvents> {
    * @throws ForeignNodeError when the path has znodes of another kind of lock
    * @throws RequestFailedError when ZooKeeper refuses, the shared count cannot be read, or the retry policy gives up
    * @throws SequenceOverflowError when all sequence numbers of this semaphore are used up
+   * @throws SessionFullError when the paths of this client's znodes have two million bytes together
    * @throws ClientClosedError when the client is closed before or during the call
    * @throws RangeError when this client already uses the path with another number of leases
    * @throws TypeError or RangeError for a bad option

@@ -9,6 +9,7 @@ import {
   OutcomeUnknownError,
   SequenceOverflowError,
 } from '../../src/internals/lock-errors.ts';
+import { SessionFullError } from '../../src/internals/znode/session-full-error.ts';
 import { LockLostError, type LossReason } from '../../src/client/report/lock-lost-error.ts';
 import { errorNumbers } from '../../src/zookeeper/wire/zookeeper-error.ts';
 import { LockTimeoutError } from '../../src/client/report/lock-timeout-error.ts';
@@ -106,6 +107,7 @@ function messages(): Error[] {
     new ForeignDataError('/locks/weighted', Buffer.from('my own data')),
     new OutcomeUnknownError(`${path}/${znode}`, ['/config'], new ZooKeeperError(-4, 'multi', '/config')),
     new SequenceOverflowError(path, '_c_0b7e49a2-4c7e-4a53-9d0d-6f1d2f1a9c11-lock--2147483648'),
+    new SessionFullError(path, 22_988, 1_999_956),
   ];
 }
 

@@ -13,6 +13,7 @@ import type { Mark } from './znode-data.js';
 import { Newest } from './newest.js';
 import { SelfWatch, type OwnZnode } from './self-watch.js';
 import { removeLate } from './late-creates.js';
+import { mostPathBytes, SessionFullError } from './session-full-error.js';
 import { removeStray, resembles, type LostZnode } from './strays.js';
 import { reached } from '../../support/reached.js';
 
@@ -110,8 +111,11 @@ export class LockNode implements OwnZnode {
   /**
    * Sends the create in this tick. Resolves with the znode of this client that the new znode stands right behind, if
    * that can be proven. Rejects with a ZooKeeperError. Only a refusal proves that no znode was created.
+   *
+   * @throws SessionFullError
    */
   create(data: Uint8Array): Promise<LockNode | undefined> {
+    this.#refuseFull();
     const path = join(this.#place.path, protectedPrefix(this.#uuid, this.#place.kind.lockName));
     this.#become(unknown);
     return this.session.request(ownCreation(this.session, path, data, this.host.options.aclFor(path))).then(
@@ -132,6 +136,7 @@ export class LockNode implements OwnZnode {
    * have been granted the lock from behind it. Resolves with false if the other znode is gone.
    */
   async createAtPlaceOf(other: LockNode, data: Uint8Array): Promise<boolean> {
+    this.#refuseFull();
     const name = `${protectedPrefix(this.#uuid, this.#place.kind.lockName)}${sortKey(other.name, other.#place.kind.lockName)}`;
     const path = join(this.#place.path, name);
     // The answer to a transaction's create has no Stat. So the zxid of the answer is used: it is the czxid or a later
@@ -150,6 +155,17 @@ export class LockNode implements OwnZnode {
     if (!value.errors[0]?.is('NO_NODE')) throw value.error;
     other.foundMissing();
     return false;
+  }
+
+  #refuseFull(): void {
+    const { znodes, pathBytes } = this.session;
+    if (pathBytes + this.#pathBytes > mostPathBytes) throw new SessionFullError(this.#place.path, znodes, pathBytes);
+  }
+
+  /** The bytes of the znode's path in the transaction that ends the session, with its length in front. */
+  get #pathBytes(): number {
+    const { host, path, kind } = this.#place;
+    return Buffer.byteLength(host.report.onServers(path)) + kind.lockName.length + bytesAround;
   }
 
   #contradicted(path: string, why: string): never {
@@ -344,7 +360,10 @@ export class LockNode implements OwnZnode {
   }
 
   #become(state: NodeState): void {
-    this.session.znodes += Number(state.isOnServers) - Number(this.#state.isOnServers);
+    if (state.isOnServers !== this.#state.isOnServers) {
+      this.session.znodes += state.isOnServers ? 1 : -1;
+      this.session.pathBytes += state.isOnServers ? this.#pathBytes : -this.#pathBytes;
+    }
     if (state.at === 'unknown') this.#siblings.unnamed.add(this);
     else if (this.#state.at === 'unknown') this.#siblings.unnamed.delete(this);
     this.#state = state;
@@ -383,6 +402,9 @@ interface There {
   readonly czxid: bigint;
   readonly sequence: number | undefined;
 }
+
+/** The length, the slash, `_c_` and the uuid, and the number. */
+const bytesAround = 4 + 1 + '_c_'.length + 36 + 1 + 10;
 
 const unsent: NodeState = { at: 'unsent', isOnServers: false };
 

@@ -41,6 +41,8 @@ export class Session {
    * session ends on the servers. Ephemeral znodes of transactions count until then, because others may delete them.
    */
   znodes = 0;
+  /** The bytes of the paths of its locks' znodes, as the transaction that ends the session has them. */
+  pathBytes = 0;
 
   constructor(options: SessionOptions, owner: SessionOwner<Session>) {
     this.#options = options;
