@@ -157,8 +157,10 @@ export class ZnodeQueue {
 
   /** After 2^31 znodes the sequence numbers become negative, and each new znode would stand before the holder. */
   #refuseOverflow({ name, sequence }: LockNode): void {
+    // ClickHouse Keeper goes on above 2^31, with numbers that no other server and no client knows.
+    if (sequence === undefined ? /\d{10}$/.test(name) : sequence < 0)
+      throw new SequenceOverflowError(this.#lock.path, name);
     if (sequence === undefined || !isSequenceNearOverflow(sequence)) return;
-    if (sequence < 0) throw new SequenceOverflowError(this.#lock.path, name);
     if (!this.#lock.host.companions.of(Overflows).isNew(this.#lock.path)) return;
     this.#lock.host.report.warn(
       `The lock ${this.#lock.path} is close to its last sequence number (${name}): delete ${this.#lock.path} while no process uses the lock`,

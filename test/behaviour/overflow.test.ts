@@ -59,13 +59,18 @@ describe('the last sequence numbers', () => {
     );
   });
 
-  it('are followed by an error that names the remedy, and leave no znode', async () => {
-    count('-214748');
-    const error = await rejection(lab.mutex.acquire());
-    expect(error).to.have.property('code', 'ERR_LOCK_SEQUENCE_OVERFLOW');
-    expect(error.message).to.contain(lab.mutex.path).and.to.contain('-lock--214748000').and.to.contain('Delete');
-    await until('the znode is deleted', async () => (await lab.observer.children(lab.mutex.path)).length === 0);
-  });
+  for (const [server, digits] of [
+    ['ZooKeeper', '-214748'],
+    // ClickHouse's pull request 99120: 64 bits.
+    ['ClickHouse Keeper', '2147484'],
+  ] as const)
+    it(`are followed by an error that names the remedy, and leave no znode: ${server}`, async () => {
+      count(digits);
+      const error = await rejection(lab.mutex.acquire());
+      expect(error).to.have.property('code', 'ERR_LOCK_SEQUENCE_OVERFLOW');
+      expect(error.message).to.contain(lab.mutex.path).and.to.contain(`-lock-${digits}000`).and.to.contain('Delete');
+      await until('the znode is deleted', async () => (await lab.observer.children(lab.mutex.path)).length === 0);
+    });
 });
 
 function replaceAll(bytes: Buffer, from: string, to: string): void {
