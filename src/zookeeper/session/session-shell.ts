@@ -20,6 +20,7 @@ import { step, type Fact, type Order } from './session-life.js';
 import type { SessionEnd, SessionOwner } from './session-owner.js';
 import type { SessionWatches } from './watches.js';
 import {
+  errorName,
   errorNumbers,
   isRetryableNumber,
   isUnable,
@@ -164,7 +165,7 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
     // The error is about the session or the server, not about the request. Only the next ConnectResponse can show the
     // true state. At a server without transactions no session can be proven, but the next server may have them.
     if (isRetryableNumber(error) || isUnable(error, isProof) || (isProof && error === errorNumbers.UNIMPLEMENTED))
-      this.connection.drop(new Error(`the server answered ${name} with error ${error}`));
+      this.connection.drop(new Error(`the server answered ${name} with ${errorName(error)}`));
   }
 
   roomMade(): void {
