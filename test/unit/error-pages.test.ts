@@ -107,7 +107,7 @@ function messages(): Error[] {
     new ForeignDataError('/locks/weighted', Buffer.from('my own data')),
     new OutcomeUnknownError(`${path}/${znode}`, ['/config'], new ZooKeeperError(-4, 'multi', '/config')),
     new SequenceOverflowError(path, '_c_0b7e49a2-4c7e-4a53-9d0d-6f1d2f1a9c11-lock--2147483648'),
-    new SessionFullError(path, 22_988, 1_999_956),
+    new SessionFullError(path, 26_315, 1_999_940),
   ];
 }
 
