@@ -37,7 +37,7 @@ export async function bundleLibrary(folder, { exports }) {
 }
 
 /** A minifier gives variables short names, but not what is global. */
-const oftenUsed = ['Buffer', 'Error', 'Number', 'Object', 'RangeError', 'TypeError'];
+const oftenUsed = ['Buffer', 'Error', 'Math', 'Number', 'Object', 'Promise', 'RangeError', 'TypeError'];
 
 /** esbuild renames a class that its own body names, so error texts and loggers would show `_LockTimeoutError`. */
 function withClassNames(code) {
