@@ -193,6 +193,17 @@ describe('a sticky lock', () => {
     });
   }
 
+  it('is shown as used again, also if it is used before the server has answered that it is idle', async () => {
+    const mutex = sticky();
+    atNext(lab.proxy, answered('setData'), 'hold');
+    await once(mutex);
+    await lab.proxy.seen(answered('setData'));
+    await using _hold = await mutex.acquire();
+    lab.proxy.speak();
+    const rival = new InterProcessMutex(lab.other, mutex.path);
+    await until('the lock is shown as used', async () => (await rival.participants())[0]?.isIdle === false);
+  });
+
   it('is seen as idle as soon as it is connected again, if it became idle during an outage', async () => {
     const mutex = sticky();
     const hold = await mutex.acquire();

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { InterProcessMutex, watchQueue, type LockQueue } from '../../src/index.ts';
+import { InterProcessMutex, watchQueue, type Hold, type LockQueue } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { rejection, until } from '../../lab/until.ts';
 import { type Frame } from '../../lab/proxy/zk-proxy.ts';
-import { once } from '../../lab/proxy/frame-matches.ts';
+import { answered, once, sent } from '../../lab/proxy/frame-matches.ts';
 import { setData } from '../../lab/semaphores.ts';
 
 describe('watchQueue', () => {
@@ -132,6 +132,23 @@ describe('watchQueue', () => {
     await lab.queueReaches(1);
     expect(paths(await next(queues))).to.deep.equal([first.path]);
     await queues.return();
+  });
+
+  it('reports a change that comes while it reads the queue', async () => {
+    await using first = await lock().acquire();
+    const queues = watchQueue(lab.client, lab.path);
+    let waiting: Promise<Hold> | undefined;
+    once(lab.proxy, sent('getData'), () => {
+      waiting = lock().acquire();
+      return { delayUntil: lab.proxy.seen(answered('watch')) };
+    });
+    expect(paths(await next(queues))).to.deep.equal([first.path]);
+    const readAt = lab.now();
+    expect(paths(await next(queues))).to.have.length(2);
+    expect(lab.now() - readAt).to.be.below(lab.client.session.timeoutMs);
+    await queues.return();
+    await first.release();
+    await (await waiting)?.release();
   });
 
   it('does not repeat a queue after a waiter has come and left again', async () => {

@@ -53,6 +53,18 @@ describe('the searches for a create that was not carried out yet', () => {
     expect(session.lists).to.deep.equal([0]);
   });
 
+  it('begin anew on a new connection while a list of the last one is in flight, and go on', async () => {
+    lose();
+    session.answers = false;
+    await pass(2_000);
+    session.answers = true;
+    session.epoch += 1;
+    session.changes.tell();
+    session.answer();
+    await pass(4_000);
+    expect(session.lists).to.deep.equal([2_000, 2_000, 6_000]);
+  });
+
   it('end when the znode is found, which is deleted once', async () => {
     lose();
     session.names = [`_c_${uuid}-lock-0000000007`];
