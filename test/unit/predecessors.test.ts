@@ -6,15 +6,19 @@ import { Watches, type WatchListener } from '../../src/zookeeper/session/watches
 import { ZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
 
 describe('the predecessors of a waiter', () => {
-  it('keep no watch on a znode that the servers do not let it watch', async () => {
-    const watches = new Watches();
+  const standing = { predecessor: '/a/predecessor', before: '/a/before', position: 2 };
+  let watches: Watches;
+
+  /** Those of a waiter in a session whose servers refuse to let it watch one znode. */
+  const refused = (refusedPath: string): Predecessors => {
+    watches = new Watches();
     const session = {
       onChange: () => () => undefined,
       watches: {
         plant: (path: string, _what: 'data', listener: WatchListener) => {
           watches.add(path, listener);
           const refusal = new ZooKeeperError(-102, 'getData', path);
-          return path === '/a/before' ? Promise.reject(refusal) : Promise.resolve({ data: Buffer.alloc(0), stat: {} });
+          return path === refusedPath ? Promise.reject(refusal) : Promise.resolve({ data: Buffer.alloc(0), stat: {} });
         },
         remove: (path: string, _what: 'data', listener: WatchListener) => void watches.delete(path, listener),
         has: () => false,
@@ -22,14 +26,27 @@ describe('the predecessors of a waiter', () => {
       companions: undefined as unknown,
     };
     session.companions = new Companions(session);
-    const predecessors = new Predecessors({ session } as unknown as LockNode);
+    return new Predecessors({ session } as unknown as LockNode);
+  };
+
+  it('keep no watch on a znode that the servers do not let it watch', async () => {
+    const predecessors = refused('/a/before');
     const woken: string[] = [];
-    const standing = { predecessor: '/a/predecessor', before: '/a/before', position: 2 } as never;
     predecessors.wait(standing, { wake: (why) => woken.push(why), fail: expect.fail });
     await new Promise((resolve) => setImmediate(resolve));
     expect(watches.paths()).to.deep.equal(['/a/predecessor']);
     expect([predecessors.areAll, woken]).to.deep.equal([false, []]);
     predecessors.close();
     expect(watches.paths()).to.deep.equal([]);
+  });
+
+  it('fail its next wait if the watch on the one right before it was refused while it read the queue', async () => {
+    const predecessors = refused('/a/predecessor');
+    const waitNoMore = predecessors.wait(standing, { wake: expect.fail, fail: expect.fail });
+    waitNoMore();
+    await new Promise((resolve) => setImmediate(resolve));
+    const failures: unknown[] = [];
+    predecessors.wait(standing, { wake: expect.fail, fail: (error) => failures.push(error) });
+    expect(failures).to.have.length(1);
   });
 });

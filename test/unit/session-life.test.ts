@@ -52,6 +52,12 @@ describe('the life of a session', () => {
     expect([true, false].map(beatAt)).to.deep.equal([50_200, 50_100]);
   });
 
+  it('gives a silent server up after a quarter of the timeout while it closes, as while a lock is held', () => {
+    const answered: Fact = { is: 'answered', kind: 'read', sentAt: 50_150, answeredAt: 50_200 };
+    const { life } = after([50_200, answered], [50_200, { is: 'close' }], [50_200, { is: 'sent', owedSince: 50_200 }]);
+    expect(life.wakeAt).to.equal(50_200 + timeoutMs / 4);
+  });
+
   it('needs no other connection for one timeout after an attach failed, although its heartbeat is not answered', () => {
     const { life } = after([50_100, { is: 'attach-failed' }]);
     const need = (now: number): string => beforeGrant(life, life.proof, now);
