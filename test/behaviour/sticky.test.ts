@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type Hold } from '../../src/index.ts';
+import { Grant } from '../../src/internals/grant.ts';
 import { answered, from, once as atNext } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { LeaseDriver } from '../../src/semaphore/lease-driver.ts';
@@ -148,6 +149,32 @@ describe('a sticky lock', () => {
     await hold.release();
     await Promise.all([remote, later]);
     expect(order).to.deep.equal(['remote', 'later']);
+  });
+
+  it('leaves no listener on its znode after a release, because thousands of grants share the znode', async () => {
+    const mutex = sticky();
+    await using kept = await mutex.acquire();
+    const [grant] = lab.client.session.holdings;
+    if (!(grant instanceof Grant)) throw new Error('The client holds nothing');
+    const { node } = grant;
+    let listeners = 0;
+    const counted =
+      <Args extends unknown[]>(add: (...args: Args) => () => void) =>
+      (...args: Args) => {
+        const remove = add(...args);
+        listeners += 1;
+        return () => {
+          listeners -= 1;
+          remove();
+        };
+      };
+    node.onGone = counted(node.onGone.bind(node));
+    node.watch.onMark = counted(node.watch.onMark.bind(node.watch));
+    await kept.release();
+    await using again = await mutex.acquire();
+    expect([again.path, listeners]).to.deep.equal([kept.path, 2]);
+    await again.release();
+    expect(listeners).to.equal(0);
   });
 
   it('leaves no watch on the servers after its idle time', async () => {

@@ -34,7 +34,7 @@ describe('the checks of a proof', () => {
     expect(third).to.be.below(0.6 * first);
   });
 
-  it('tell a waiter that the quorum does not have its znode, also if its server still shows it', async () => {
+  it('tell a waiter once that the quorum does not have its znode, also if its server still shows it', async () => {
     const told: string[] = [];
     const prover = new Prover({
       holdings: new Set(),
@@ -50,6 +50,8 @@ describe('the checks of a proof', () => {
     prover.add({ path: '/lock/waiter', foundMissing: () => told.push('foundMissing') });
     await prover.prove(() => told.push('written'));
     expect(told).to.deep.equal(['foundMissing', 'written']);
+    await prover.prove(() => told.push('written again'));
+    expect(told).to.deep.equal(['foundMissing', 'written', 'written again']);
   });
 
   it('are no longer than half of what a server accepts, for the longest paths, and reach all of them', async () => {
