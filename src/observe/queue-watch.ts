@@ -14,7 +14,6 @@ import type { Deadline } from '../support/deadline.js';
 export class QueueWatch {
   readonly #host: LockHost;
   readonly #path: string;
-  readonly #deadline: Deadline;
   readonly #watch: ChangeWatch;
   /** The queues whose order the names show: of a mutex, and of an election. */
   readonly #ordered: readonly [OrderedQueue, OrderedQueue];
@@ -24,7 +23,6 @@ export class QueueWatch {
   constructor(host: LockHost, path: string, deadline: Deadline) {
     this.#host = host;
     this.#path = path;
-    this.#deadline = deadline;
     this.#watch = new ChangeWatch(host, path, deadline);
     this.#ordered = [
       new OrderedQueue(standardDriver, { path, foreignNodes: 'reject' }),
@@ -47,7 +45,6 @@ export class QueueWatch {
     for (;;) {
       const names = await this.#watch.watch(session, this.#path, 'children');
       if (names) return names;
-      this.#deadline.check();
       // A znode that does not exist has no children to watch, so its creation is awaited.
       if ((await this.#watch.watch(session, this.#path, 'creation')) === undefined) return [];
     }

@@ -241,7 +241,7 @@ export class StickyTenure {
         rest.stop = this.#options.clock.after(this.#isFit() ? 0 : session.proofPauseMs, () => this.#rested(rest));
     };
     const proven = (): void => {
-      if (session.epoch === epoch) this.#checkedOn = epoch;
+      this.#checkedOn = epoch;
       pause();
     };
     session.prove(node).then(proven, pause);

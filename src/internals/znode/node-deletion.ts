@@ -13,12 +13,11 @@ import { isZooKeeperError } from '../../zookeeper/wire/zookeeper-error.js';
 export async function handOver(holder: DeletedNode, next: DeletedNode): Promise<void> {
   try {
     const { value } = await holder.session.request(multi(checkExists(next.path), remove(holder.path)));
-    const [ofNext, ofHolder] = value.is === 'done' ? [] : value.errors;
+    const [ofNext] = value.is === 'done' ? [] : value.errors;
     if (ofNext?.is('NO_NODE')) {
       reached('handed over to a waiter whose znode is gone');
       next.foundMissing();
     } else if (value.is === 'done') holder.markDeleted();
-    else if (ofHolder?.is('NO_NODE')) holder.foundMissing();
   } catch {
     reached('hand-over: the answer was lost');
     // `deleteUntilGone` tries again, as after any other failed delete.

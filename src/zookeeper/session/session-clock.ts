@@ -131,7 +131,7 @@ function afterWrite(proof: SessionProof, { kind, sentAt, answeredAt }: Answer, r
   const last = written.at(-1);
   const isDense = last !== undefined && answeredAt < last.answeredAt + relay * thinningOfRelay;
   // Under load, most of the thousands of answers teach nothing.
-  if (carried < 0 && isDense && proof.connectSentAt === undefined) return proof;
+  if (carried < 0 && isDense) return proof;
   const best = proof.written[carried];
   return {
     ...proof,

@@ -318,7 +318,7 @@ export class Session {
   #endWhenFree(): void {
     const end = (): void => {
       const isFree = this.#holdings.size === 0;
-      if (isFree && !this.isEnded && this.state.at !== 'closing') this.#shell.feed({ is: 'end', why: 'given-up' });
+      if (isFree && !this.isEnded) this.#shell.feed({ is: 'end', why: 'given-up' });
     };
     // An answer, a lost one and the end of the session all lead on.
     inNoContext(() => this.#clock.after(0, () => void this.request(sync('/')).catch(ignore).then(end)));
