@@ -288,6 +288,19 @@ describe('revocation', () => {
       expect(await lab.observer.children(mutex.path)).to.deep.equal([]);
     });
 
+    it('learns of the release although its session has ended meanwhile', async () => {
+      const { theirs } = lock('next-session');
+      const hold = await theirs.acquire();
+      const forcing = forceRelease(lab.client, hold.path, { timeoutMs: 60_000 });
+      await lab.proxy.seen(answered('getData', hold.path));
+      await lab.endSession();
+      await until('the next session watches', () => lab.proxy.frames.filter(answered('getData', hold.path)).length > 1);
+      const releasedAt = lab.now();
+      await hold.release();
+      expect(await forcing).to.equal('released');
+      expect(lab.now() - releasedAt).to.be.below(1_000);
+    });
+
     it('releases the lock of a holder that does not run', async () => {
       const { mutex, theirs } = lock('stopped');
       const hold = await mutex.acquire();

@@ -34,6 +34,14 @@ describe('the life of a session', () => {
     ]);
   });
 
+  it('proves itself on the connection of an attach alone, if that begins while a new connection is told', () => {
+    const cut: readonly [number, Fact][] = [
+      [50_100, { is: 'cut' }],
+      [50_200, { is: 'granted', sentAt: 50_150, timeoutMs }],
+    ];
+    expect(after(...cut, [50_200, { is: 'attach-wanted' }], [50_200, { is: 'resumed' }]).orders).to.deep.equal([]);
+  });
+
   it('begins its proof on the present connection if an attach takes long, also if no waiter is next', () => {
     const tick: Fact = { is: 'tick', hasZnodes: true, owedSince: undefined };
     expect(after([50_000 + timeoutMs / 24, tick]).orders).to.deep.equal([{ do: 'prove', as: 'heartbeat' }]);
