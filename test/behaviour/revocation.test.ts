@@ -318,7 +318,9 @@ describe('revocation', () => {
     it('with a timeout of 0 deletes at once', async () => {
       const { theirs } = lock('at-once');
       await using hold = await theirs.acquire();
+      const forcedAt = lab.now();
       expect(await forceRelease(lab.client, hold.path, { timeoutMs: 0 })).to.equal('deleted');
+      expect(lab.now() - forcedAt).to.be.below(1_000);
       expect(await lab.observer.exists(hold.path)).to.equal(false);
       await aborted(hold.signal);
     });

@@ -269,7 +269,7 @@ describe('watchQueue', () => {
     }
   });
 
-  it('ends at once although the server does not answer', async () => {
+  it('ends at once although the server does not answer, and watches nothing after the answer', async () => {
     const controller = new AbortController();
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' ? 'hold' : undefined));
     const ending = watchQueue(lab.client, lab.path, { signal: controller.signal }).next();
@@ -278,6 +278,8 @@ describe('watchQueue', () => {
     expect(await ending).to.deep.equal({ value: undefined, done: true });
     expect(lab.client.state, 'the connection is not lost').to.equal('connected');
     lab.proxy.speak();
+    await lab.client.session.prove();
+    await watchesAre(0);
   });
 
   it('ends without a queue if its signal has already aborted', async () => {
