@@ -65,6 +65,16 @@ describe('readers and writers', () => {
       expect(alone.fencingToken > 0n).to.equal(true);
     });
 
+    it('by tryAcquire is refused at once while there is no connection', async () => {
+      const { rw } = pair('try-in-outage');
+      await rw.writeLock.withLock(async (writing) => {
+        await lab.disconnect();
+        expect(await rw.readLock.tryAcquire()).to.equal(undefined);
+        expect(writing.isValid).to.equal(true);
+        await lab.proxy.accept();
+      });
+    });
+
     it('by tryAcquire is granted, and is no downgrade in another context', async () => {
       const { rw } = pair('try');
       await rw.writeLock.withLock(async () => {
