@@ -9,7 +9,7 @@ describe('the predecessors of a waiter', () => {
   const standing = { predecessor: '/a/predecessor', before: '/a/before', position: 2 };
   let watches: Watches;
 
-  /** Those of a waiter in a session whose servers refuse to let it watch one znode. */
+  /** The predecessors of a waiter in a session whose servers refuse to let it watch one znode. */
   const refused = (refusedPath: string): Predecessors => {
     watches = new Watches();
     const session = {
