@@ -1,4 +1,6 @@
+import { systemSurroundings } from '../src/client/surroundings.ts';
 import { InterProcessMutex, LockClient, type LockClientOptions } from '../src/index.ts';
+import { CountedClock } from './counted-clock.ts';
 import { sharedConnectString, sharedZooKeeper } from './hooks.ts';
 import { now, sleep, stall, virtualMachine } from './world.ts';
 import { connectObserver, type Observer } from './wire/observer.ts';
@@ -67,7 +69,7 @@ export interface Lab {
 
 /**
  * Creates the fixture of a suite: call it in a `describe`. After each test it closes the clients, then the observer,
- * then the proxy.
+ * then the proxy. On virtual time, a timer that a closed client has left fails the test.
  *
  * @example
  * const lab = labOfEachTest('grants', { server: 'own', proxy: true, client: { sessionTimeoutMs: 2_000 } });
@@ -106,7 +108,7 @@ class OpenLab implements Lab {
   readonly stall = stall;
   #server: ZooKeeperServer | undefined;
   #proxy: ZkProxy | undefined;
-  #clients: LockClient[] = [];
+  readonly #clients = new Map<LockClient, CountedClock>();
   readonly #name: string;
   readonly #options: LabOptions;
 
@@ -133,8 +135,9 @@ class OpenLab implements Lab {
     options?: LockClientOptions,
     connectString = this.#proxy?.connectString ?? this.connectString,
   ): Promise<LockClient> {
-    const client = await LockClient.connect(connectString, options);
-    this.#clients.push(client);
+    const clock = new CountedClock();
+    const client = await LockClient.connectIn({ ...systemSurroundings, clock }, connectString, options);
+    this.#clients.set(client, clock);
     return client;
   }
 
@@ -188,9 +191,12 @@ class OpenLab implements Lab {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#clients.splice(0).map((client) => client.close(closing)));
+    const clients = [...this.#clients];
+    this.#clients.clear();
+    await Promise.all(clients.map(([client]) => client.close(closing)));
     await this.observer[Symbol.asyncDispose]();
     await this.#proxy?.close();
+    if (virtualMachine) for (const [, clock] of clients) clock.expectNoTimer();
   }
 
   async stopServer(): Promise<void> {

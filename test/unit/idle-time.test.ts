@@ -20,7 +20,6 @@ describe('the idle time of a sticky lock', () => {
         return shown.at(-1) === 'idle';
       },
       show: (use: string) => void shown.push(use),
-      end: () => undefined,
     };
     const options = { clock, idleMs: ofIdleMs };
     return new IdleTime(flag as unknown as IdleFlag, options, () => void shown.push('over'));
@@ -53,12 +52,6 @@ describe('the idle time of a sticky lock', () => {
     expect(shown).to.deep.equal(['idle', 'busy', 'idle']);
     clock.advance(1);
     expect(shown).to.deep.equal(['idle', 'busy', 'idle', 'over']);
-  });
-
-  it('leaves no timer when the lock is given up', () => {
-    time.begin();
-    time.end();
-    expect(clock.timers).to.equal(0);
   });
 
   it('is over after `idleMs` also if that is shorter than the time until it is shown', () => {

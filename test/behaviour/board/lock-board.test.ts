@@ -25,18 +25,19 @@ const bytes = (text: string): Buffer => Buffer.from(text);
 
 for (const server of ['a server with recursive watches', 'an older server'] as const)
   describe(`the board of all locks, on ${server}`, () => {
+    let shown: WatchedBoard;
+    // Before the lab closes the client.
+    afterEach(() => shown[Symbol.dispose]());
+
     const lab = labOfEachTest('board', {
       server: { containerCheckMs: 50 },
       proxy: true,
       client: { sessionTimeoutMs: 6_000 },
     });
-    let shown: WatchedBoard;
 
     beforeEach(() => {
       if (server === 'an older server') lab.proxy.on(asUnknown('addWatch'));
     });
-
-    afterEach(() => shown[Symbol.dispose]());
 
     const open = async (root = '/'): Promise<WatchedBoard> => {
       shown = new WatchedBoard(lab.client, root);

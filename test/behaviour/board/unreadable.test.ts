@@ -21,13 +21,15 @@ const nobody = [anyone(permission.all - permission.read)];
 
 for (const server of ['a server with recursive watches', 'an older server'] as const)
   describe(`the board of all locks, with znodes that it may not read, on ${server}`, () => {
-    const lab = labOfEachTest('hidden', { server: 'own', proxy: true });
     let shown: WatchedBoard;
+    // Before the lab closes the client.
+    afterEach(() => shown[Symbol.dispose]());
+
+    const lab = labOfEachTest('hidden', { server: 'own', proxy: true });
 
     beforeEach(() => {
       if (server === 'an older server') lab.proxy.on(asUnknown('addWatch'));
     });
-    afterEach(() => shown[Symbol.dispose]());
 
     const ask = <T>(operation: Operation<T>): Promise<T> =>
       lab.other.session.request(operation).then(({ value }) => value);

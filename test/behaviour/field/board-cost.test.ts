@@ -15,10 +15,11 @@ import { WatchedBoard } from '../board/board-of.ts';
 const systemError = -1;
 
 describe('the board of all locks asks', () => {
-  const lab = labOfEachTest('cost', { server: 'own', proxy: true });
   let shown: WatchedBoard;
-
+  // Before the lab closes the client.
   afterEach(() => shown[Symbol.dispose]());
+
+  const lab = labOfEachTest('cost', { server: 'own', proxy: true });
 
   const ask = <T>(operation: Operation<T>): Promise<T> =>
     lab.other.session.request(operation).then(({ value }) => value);
