@@ -116,7 +116,6 @@ export class LeaseTurn {
     const reason = await this.#call.deadline.wait<'look' | 'over'>((wake, fail) => {
       const look = (): void => wake('look');
       const stops = [
-        session.onChange(() => session.isEnded && look()),
         ...held.map((grant) =>
           grant.onLost(() => {
             reached('semaphore: a part lost while the call waits for the next lease');

@@ -41,7 +41,6 @@ export class Commit {
     const { session } = this.#guard;
     let refusedIn: number | undefined;
     for (;;) {
-      this.#guard.assertValid();
       await this.#whenConnected(session, refusedIn);
       const sending = new Sending(request, this.#guard);
       try {
