@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import type { MachineOfTests } from './virtual/bridge.ts';
 import type { VirtualChance } from './virtual/chance.ts';
 import { now, virtualMachine } from './world.ts';
+import { LeftTimers } from './left-timers.ts';
 import { phases } from './virtual/agenda.ts';
 import './servers/over-tls.ts';
 import type { Context, Runner, Suite } from 'mocha';
@@ -18,11 +19,13 @@ export const mochaHooks = virtualMachine && hooksOn(virtualMachine);
 
 function hooksOn({ time, chance }: MachineOfTests): Mocha.RootHookObject {
   let endLimit = (): void => undefined;
+  const timers = new LeftTimers(time);
   return {
     async beforeEach(this: Context): Promise<void> {
       const { currentTest } = this;
       const limitMs = currentTest?.timeout() ?? 0;
-      chance.begin(currentTest?.fullTitle() ?? '');
+      timers.test = currentTest?.fullTitle() ?? '';
+      chance.begin(timers.test);
       // Mocha counts real time, and a busy machine has no part in a test on virtual time.
       currentTest?.timeout(realLimitMs);
       // Not by a timer, which counts whole milliseconds.
@@ -36,6 +39,8 @@ function hooksOn({ time, chance }: MachineOfTests): Mocha.RootHookObject {
     afterEach(): void {
       endLimit();
     },
+    // A client that a timer outlives would keep a real process.
+    afterAll: () => timers.expectNone(),
   };
 }
 

@@ -5,7 +5,7 @@ import { testPath } from '../../../lab/test-path.ts';
 import { aborted, until } from '../../../lab/until.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { startServer, type ZooKeeperServer } from '../../../lab/servers/zookeeper-server.ts';
-import { now, stall } from '../../../lab/world.ts';
+import { now, sleep, stall } from '../../../lab/world.ts';
 
 const sessionTimeoutMs = 2_000;
 
@@ -171,6 +171,19 @@ describe('a lost session', () => {
     await using _hold = await loseAHold();
     await client.close();
     expect(dials()).to.equal(1);
+    expect(proxy.frames.some((frame) => frame.from === 'server' && frame.op === 'closeSession')).to.equal(true);
+  });
+
+  it('is dialled at once by close(), although the next attempt is not due yet', async () => {
+    const hold = await loseAHold();
+    const passes = proxy.on((frame) => (dialsLostSession(frame) ? 'cut' : undefined));
+    await hold.release();
+    await proxy.seen(dialsLostSession, 4);
+    await sleep(50);
+    passes();
+    const startedAt = now();
+    await client.close();
+    expect(now() - startedAt).to.be.below(50);
     expect(proxy.frames.some((frame) => frame.from === 'server' && frame.op === 'closeSession')).to.equal(true);
   });
 

@@ -126,7 +126,9 @@ describe('the shared state of a client’s locks', () => {
 
   it('is bounded if holds with an expired lease are never released', async () => {
     await lab.client.withLock(lab.path, () => undefined);
-    for (let index = 0; index < 1_200; index += 100) {
+    const first = await new InterProcessMutex(lab.client, `${lab.path}/0`).acquire({ leaseMs: 1 });
+    await aborted(first.signal);
+    for (let index = 1; index < 1_201; index += 100) {
       const holds = await Promise.all(
         Array.from({ length: 100 }, (_, offset) =>
           new InterProcessMutex(lab.client, `${lab.path}/${index + offset}`).acquire({ leaseMs: 1 }),
@@ -135,21 +137,34 @@ describe('the shared state of a client’s locks', () => {
       await Promise.all(holds.map((hold) => aborted(hold.signal)));
     }
     expect(used()).to.equal(1_000);
-    const latest = new InterProcessMutex(lab.client, `${lab.path}/1199`);
+    const latest = new InterProcessMutex(lab.client, `${lab.path}/1200`);
     expect(await latest.release()).to.equal('lost');
     expect(used()).to.equal(999);
-    expect((await rejection(new InterProcessMutex(lab.client, `${lab.path}/0`).release())).code).to.equal(
-      'ERR_LOCK_NOT_OWNED',
-    );
+    const again = new InterProcessMutex(lab.client, `${lab.path}/0`);
+    expect((await rejection(again.release())).code).to.equal('ERR_LOCK_NOT_OWNED');
+    await using _hold = await again.acquire();
+    expect(await first.release()).to.equal('lost');
+    expect(used()).to.equal(1_000);
+  });
+
+  const semaphore = (name: string, maxLeases = 100): InterProcessSemaphore =>
+    new InterProcessSemaphore(lab.client, `${lab.path}-${name}`, { maxLeases });
+  const expire = async (expiring: InterProcessSemaphore): Promise<void> => {
+    const leases = await expiring.acquireMany(100, { leaseMs: 1 });
+    await Promise.all(leases.map((lease) => aborted(lease.signal)));
+  };
+
+  it('keeps an expired lease until its release, however many others have expired and were released', async () => {
+    const [first, second] = [semaphore('first'), semaphore('second')];
+    await expire(first);
+    for (let index = 0; index < 1_000; index += 1) {
+      if (index % 100 === 0) await expire(second);
+      await second.release();
+    }
+    expect(await first.release()).to.equal('lost');
   });
 
   it('is bounded if expired leases of semaphores are never released', async () => {
-    const semaphore = (name: string, maxLeases = 100): InterProcessSemaphore =>
-      new InterProcessSemaphore(lab.client, `${lab.path}-${name}`, { maxLeases });
-    const expire = async (expiring: InterProcessSemaphore): Promise<void> => {
-      const leases = await expiring.acquireMany(100, { leaseMs: 1 });
-      await Promise.all(leases.map((lease) => aborted(lease.signal)));
-    };
     const [first, second] = [semaphore('first'), semaphore('second')];
     await expire(first);
     expect(await rejection(semaphore('first', 7).acquire())).to.be.instanceOf(RangeError);

@@ -160,6 +160,10 @@ describe('a lease', () => {
   it('does not outlive its client', async () => {
     const hold = await lab.mutex.acquire({ leaseMs: 100, renewEveryMs: 10 });
     await lab.client.close();
+    let renewals = 0;
+    lab.mutex.on('renewed', () => (renewals += 1));
+    await lab.sleep(100);
+    expect(renewals).to.equal(0);
     expect(hold.signal.reason).to.include({ reason: 'client-closed' });
     expect(() => hold.renew(100)).to.throw(LockLostError);
   });

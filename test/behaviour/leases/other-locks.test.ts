@@ -172,6 +172,9 @@ describe('the leaseMs', () => {
       expect(released).to.deep.equal(['custom']);
       expect(await hold.release()).to.equal('lost');
       expect(released).to.deep.equal(['custom']);
+      // No timer of this lease may go on.
+      const next = await new InterProcessMultiLock<PartHold>([custom, ...mutexes()]).acquire({ leaseMs: 600_000 });
+      expect([await next.release(), released]).to.deep.equal(['released', ['custom', 'custom']]);
     });
   });
 

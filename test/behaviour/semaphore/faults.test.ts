@@ -263,12 +263,14 @@ describe('a fault of a semaphore', () => {
   });
 
   it('that ends the session: leases are lost, the waiter starts over, and the lost leases are free', async () => {
-    const semaphore = semaphoreOf(lab.client, lab.path, 2);
+    const neverAgain = { allowRetry: () => ({ retry: false }) as const };
+    const client = await lab.connect({ sessionTimeoutMs: 4_000, retryPolicy: neverAgain });
+    const semaphore = semaphoreOf(client, lab.path, 2);
     const leases = await semaphore.acquireMany(2);
     const waiting = semaphore.acquire();
     await waits(lab.observer, lab.path, 3);
     const losses = leases.map((lease) => aborted(lease.signal));
-    await lab.endSession();
+    await lab.endSession(client);
     for (const reason of await Promise.all(losses))
       expect(reason).to.be.instanceOf(LockLostError).with.property('reason', 'session-expired');
     await using next = await waiting;
