@@ -10,7 +10,7 @@ import {
   type LockClient,
 } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
-import { queueReaches } from '../../lab/queue.ts';
+import { queueReaches, takeAway } from '../../lab/queue.ts';
 import { until } from '../../lab/until.ts';
 import { codeMs } from '../../lab/world.ts';
 
@@ -77,6 +77,19 @@ describe('the log of a client', () => {
       }
       expect(warnings).to.have.length(1);
       expect(warnings[0]).to.contain(`An acquire() of the lock ${lab.path} has waited for a second`);
+    });
+
+    it('has no line about a hold that was lost and is not released', async () => {
+      const mutex = await locksOf();
+      const hold = await mutex.acquire();
+      await takeAway(hold, lab.observer);
+      await using theirs = await (await locksOf()).acquire();
+      const waiting = mutex.acquire();
+      await afterTheWarningTime();
+      expect(log).to.deep.equal([]);
+      await theirs.release();
+      await (await waiting).release();
+      await hold.release();
     });
 
     it('names both places with `debug`', async () => {

@@ -402,7 +402,12 @@ describe('a multi-lock', () => {
         [beside, upper, lower],
       ])
         expect(() => new InterProcessMultiLock(locks)).to.throw(RangeError, `"${lower.path}" below "${upper.path}"`);
-      expect(new InterProcessMultiLock([upper, beside]).paths).to.deep.equal([upper.path, beside.path]);
+      const elsewhere = new InterProcessMutex(lab.other, lower.path);
+      for (const locks of [
+        [upper, beside],
+        [upper, elsewhere],
+      ])
+        expect(new InterProcessMultiLock(locks).paths).to.deep.equal(locks.map(({ path }) => path));
     });
 
     it('with a path twice if the client of one lock is unknown', () => {

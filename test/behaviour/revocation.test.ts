@@ -138,6 +138,20 @@ describe('revocation', () => {
       });
     });
 
+    it('calls the listener with an inner hold if the lease of the outer one has ended', async () => {
+      const { mutex } = lock('expired');
+      const { holds, reach } = requests(mutex);
+      await lockContext.run(async () => {
+        await using outer = await mutex.acquire();
+        await using inner = await mutex.acquire();
+        outer.renew(20);
+        await aborted(outer.signal);
+        await revoke(lab.other, inner.path);
+        await reach(1);
+        expect(holds).to.deep.equal([inner]);
+      });
+    });
+
     it('calls its listener outside of every lock context, so that it does not re-enter', async () => {
       const { mutex, theirs } = lock('nobody');
       const seen: unknown[] = [];

@@ -72,6 +72,15 @@ describe('a lease with re-entry', () => {
     });
   });
 
+  it('of the outer hold ends the inner hold when it is first read after a stall, before any timer has run', async () => {
+    await lockContext.run(async () => {
+      await using _outer = await lab.mutex.acquire({ leaseMs: 2_000 });
+      await using inner = await lab.mutex.acquire({ leaseMs: 600_000 });
+      lab.stall(2_000);
+      expect(inner.isValid).to.equal(false);
+    });
+  });
+
   it('is renewed by an inner hold without a lease', async () => {
     await lockContext.run(async () => {
       await using outer = await lab.mutex.acquire({ leaseMs: 2_000 });

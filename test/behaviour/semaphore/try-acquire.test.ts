@@ -60,6 +60,15 @@ describe('a semaphore’s tryAcquire', () => {
     await returnAll([gate, lease]);
   });
 
+  it('counts the leases behind a sync, because its server may lag behind', async () => {
+    const lease = await semaphoreOf(watched, lab.path, 1).tryAcquire();
+    const asked = proxy.frames
+      .filter(({ from, path }) => from === 'client' && path?.startsWith(`${lab.path}/`))
+      .map(({ op, path }) => `${op} ${path?.slice(lab.path.length) ?? ''}`);
+    expect(asked.slice(0, 3)).to.deep.equal(['sync /leases', 'getChildren2 /locks', 'getChildren2 /leases']);
+    await lease?.release();
+  });
+
   it('does not overtake a client that holds the inner mutex, and has not taken its free lease yet', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
     const first = semaphoreOf(lab.other, lab.path, 1).acquire();
