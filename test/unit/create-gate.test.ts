@@ -46,6 +46,21 @@ describe('a gate of creates', () => {
     expect(gates.closedAt('/lock')).to.equal(undefined);
   });
 
+  it('lets refused callers pass before newcomers, also if none can be refused any more', async () => {
+    const gate = new CreateGates().close('/lock');
+    const order: string[] = [];
+    const go = async (name: string, who: 'refused' | 'newcomer'): Promise<void> => {
+      await gate.wait(deadline, who);
+      order.push(name);
+      gate.letNextGo();
+    };
+    const line = [go('third', 'newcomer'), go('first', 'refused'), go('second', 'refused')];
+    gate.settle();
+    gate.letNextGo();
+    await Promise.all(line);
+    expect(order).to.deep.equal(['first', 'second', 'third']);
+  });
+
   it('forgets a caller that gives up, which would let no other through', async () => {
     const gates = new CreateGates();
     const gate = gates.close('/lock');

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { InterProcessMutex } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { testPath } from '../../../lab/test-path.ts';
+import { rejection } from '../../../lab/until.ts';
 import { account, anyone, creatorOnly, digest, permission } from '../../../lab/wire/account.ts';
 
 describe('an ACL provider', () => {
@@ -54,5 +55,21 @@ describe('an ACL provider', () => {
     expect(new Set(asked.map((path) => path.replace(/_c_.*/, '_c_')))).to.deep.equal(
       new Set(['/', chroot.slice(0, chroot.lastIndexOf('/')), `${chroot}lication`, `${chroot}lication/_c_`]),
     );
+  });
+
+  it('that throws for a parent fails the acquires that need it, and no later one', async () => {
+    const path = testPath('throws');
+    let isBroken = true;
+    await using mine = await account(lab.server.connectString, {
+      acl: (of) => {
+        if (isBroken && of === path) throw new Error('no ACL');
+        return [anyone(permission.all)];
+      },
+    });
+    const mutex = new InterProcessMutex(mine.client, path);
+    for (const error of await Promise.all([mutex.acquire(), mutex.acquire()].map(rejection)))
+      expect(error.message).to.equal('no ACL');
+    isBroken = false;
+    await mutex.withLock(() => undefined);
   });
 });
