@@ -240,8 +240,16 @@ describe('a server that refuses without a reply', () => {
     expect(client.session.id).to.equal(id);
     expect(emitted.ends()).to.deep.equal([]);
     await held.release();
-    await using hold: Hold = await waiting;
+    const hold: Hold = await waiting;
     expect(hold.path).to.equal(place);
+    await hold.release();
+
+    // The pauses between trial sessions are short again.
+    refuse();
+    await proxy.seen(isProbe, 1);
+    const firstAt = now();
+    await proxy.seen(isProbe, 2);
+    expect(now() - firstAt).to.be.below(2_100);
   });
 
   it('gets trial sessions after a session timeout, with longer and longer pauses', async () => {
