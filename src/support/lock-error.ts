@@ -12,7 +12,7 @@ export class LockError extends Error {
   /** The kind of the error, for programs. It stays the same when the message is reworded. */
   readonly code: LockErrorCode;
 
-  constructor(code: LockErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: LockErrorCode, message: string, options?: { cause?: unknown }) {
     super(printableLines(message), options);
     this.code = code;
     Object.defineProperty(this, brand, { value: true });

@@ -7,7 +7,7 @@ export class GuardError extends Error {
   /** The kind of the error, for programs. It stays the same when the message is reworded. */
   readonly code: GuardErrorCode;
 
-  constructor(code: GuardErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: GuardErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.code = code;
   }
@@ -56,7 +56,7 @@ export const afterTheEnd =
  * The error of a call that a job must leave out: another transaction would take the connection before this one is
  * committed. The cause is the error of a statement, which a `finally` of the job would hide, and which may be retryable.
  */
-export function refusal(call: string, failed: ErrorOptions | undefined): TypeError {
+export function refusal(call: string, failed: { cause?: unknown } | undefined): TypeError {
   return new TypeError(
     `Expected the job to leave \`tx.${call}()\` out: \`fenced\` ends the transaction, and releases the connection after that`,
     failed,

@@ -16,7 +16,7 @@ export class LockLostError extends LockError {
     this.prototype.name = 'LockLostError';
   }
 
-  constructor(path: string, reason: LossReason, options?: ErrorOptions, why = lossTexts[reason]) {
+  constructor(path: string, reason: LossReason, options?: { cause?: unknown }, why = lossTexts[reason]) {
     super('ERR_LOCK_LOST', `The lock held by ${path} was lost: ${why}`, options);
     this.path = path;
     this.reason = reason;

@@ -21,7 +21,7 @@ export class ZooKeeperError extends Error {
     this.prototype.name = 'ZooKeeperError';
   }
 
-  constructor(number: number, operation: string, path: string, options?: ErrorOptions) {
+  constructor(number: number, operation: string, path: string, options?: { cause?: unknown }) {
     const code = names[number] ?? 'UNKNOWN';
     super(printableLines(`${code} (${number}) from ${operation} ${path}`), options);
     this.number = number;
