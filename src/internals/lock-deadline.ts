@@ -71,10 +71,11 @@ function timeoutError(host: LockHost, path: string, call: TimedOutCall): LockTim
   const { sessions, report } = host;
   const session = sessions.current;
   const silence = report.silence(session);
+  const isUnanswered = call.what !== 'acquired' || (silence && isTheReason(silence, call));
   return new LockTimeoutError(path, call.timeoutMs, call.what, {
     connectionState: report.state,
     ...(call.what === 'acquired' && whoHolds(session, path, call)),
-    ...(silence && isTheReason(silence, call) && { reason: 'no-answer', silence, cause: silence.cause }),
+    ...(isUnanswered && { reason: 'no-answer', silence, cause: silence?.cause }),
   });
 }
 
@@ -92,8 +93,8 @@ interface TimedOutCall {
  * An answer may be outstanding for a moment at any time, and a connection may be lost right before the timeout. That is
  * not the reason of the timeout, unless the silence began with the call or has lasted long.
  */
-function isTheReason({ forMs }: Silence, { what, waitedMs }: Pick<TimedOutCall, 'what' | 'waitedMs'>): boolean {
-  return what !== 'acquired' || forMs >= longSilenceMs || forMs >= waitedMs * mostOfTheWait;
+function isTheReason({ forMs }: Silence, { waitedMs }: Pick<TimedOutCall, 'waitedMs'>): boolean {
+  return forMs >= longSilenceMs || forMs >= waitedMs * mostOfTheWait;
 }
 
 const longSilenceMs = 1_000;

@@ -64,6 +64,16 @@ describe('a query', () => {
     await suspended;
   });
 
+  it('that has no time for an answer says so', async () => {
+    for (const { text, ask } of questions) {
+      const error = await rejection(ask({ timeoutMs: 0 }));
+      expect(error).to.include({ reason: 'no-answer' });
+      expect(error.message).to.equal(
+        `${text} within 0 ms: the answers of the servers did not arrive in time. Give the call more time`,
+      );
+    }
+  });
+
   it('settles at its timeout while no server can be reached', async () => {
     await cutOff();
     for (const { ask, text } of questions)

@@ -98,10 +98,8 @@ function reasonText(what: TimedOut, known: KnownAtTimeout): string | undefined {
   }
 }
 
-function silenceText(
-  what: TimedOut,
-  { silence = { forMs: 0, why: 'unknown' }, position, connectionState }: KnownAtTimeout,
-): string {
+function silenceText(what: TimedOut, { silence, position, connectionState }: KnownAtTimeout): string {
+  if (!silence) return 'the answers of the servers did not arrive in time. Give the call more time';
   const isConnected = connectionState === 'connected' || connectionState === 'reconnected';
   const text = `no server has answered for ${durationText(silence.forMs)}; last: ${silence.why}`;
   const place = position === undefined ? '' : `. Before that, ${before(position, 'were')}`;
