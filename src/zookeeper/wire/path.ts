@@ -119,5 +119,5 @@ function isRefused(unit: number): boolean {
 /** A hold, a lock and a participant have a path, and are often passed instead of it. */
 function adviceOn(value: unknown): string {
   const hasPath = typeof value === 'object' && value !== null && 'path' in value && typeof value.path === 'string';
-  return hasPath ? '. Pass its `path`, such as hold.path or mutex.path' : '';
+  return hasPath ? '. Pass its `path`' : '';
 }

@@ -397,7 +397,7 @@ export const making: readonly Mistake[] = [
   ),
   mistake(
     'a mutex as path',
-    [invalidPath, 'Invalid path', 'got an InterProcessMutex', 'Pass its `path`, such as hold.path or mutex.path'],
+    [invalidPath, 'Invalid path', 'got an InterProcessMutex', 'Pass its `path`'],
     ({ client, path }) => client.withLock(new InterProcessMutex(client, path) as never, () => undefined),
   ),
   mistake(
