@@ -51,7 +51,7 @@ export function fenceOf(hold: FencedHold, options: GuardOptions = {}, accepted =
   const given = hold as Partial<FencedHold> | undefined;
   if (typeof given?.fencingToken !== 'bigint' || typeof given.isFence !== 'boolean')
     throw new TypeError(
-      'Expected `hold` to be a Hold of zookeeper-fair-lock. For a multi-lock, call guard(tx, part) for each part of hold.holds',
+      `Expected \`hold\` to be a Hold of zookeeper-fair-lock${given instanceof Promise ? ', got a Promise: await it' : '. For a multi-lock, call guard(tx, part) for each part of hold.holds'}`,
     );
   if (!hold.isFence)
     throw new TypeError(

@@ -231,10 +231,14 @@ for (const library of libraries) {
 
     it('refuses a value that is no hold, a bad key and bad retries', async () => {
       await using hold = await new InterProcessMutex(client, lock).acquire();
-      for (const bad of [undefined, {}, { fencingToken: 1 }])
-        expect((await rejection(desk.fenced(bad as unknown as FencedHold, () => undefined))).message).to.match(
-          /a Hold of/,
-        );
+      for (const [bad, text] of [
+        [undefined, 'For a multi-lock'],
+        [{ fencingToken: 1 }, 'For a multi-lock'],
+        [Promise.resolve(hold), 'got a Promise: await it'],
+      ] as const)
+        expect((await rejection(desk.fenced(bad as unknown as FencedHold, () => undefined))).message)
+          .to.include('a Hold of')
+          .and.to.include(text);
       for (const options of [{ key: '' }, { key: 'a'.repeat(513) }, { retries: -1 }, { table: 'a; DROP TABLE b' }])
         expect(await rejection(desk.fenced(hold, () => undefined, options))).to.be.instanceOf(
           'key' in options || !isRedis ? RangeError : TypeError,
