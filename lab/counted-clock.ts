@@ -1,17 +1,22 @@
 import { systemClock, type Clock } from '../src/support/clock.ts';
+import { virtualMachine } from './world.ts';
 
-/** The clock of one client, which knows the client's timers that are still to fire and keep the process from its end. */
+/** A clock that knows the timers which are still to fire, and keep their process from its end. */
 export class CountedClock implements Clock {
   readonly now = systemClock.now;
   readonly wall = systemClock.wall;
   readonly afterPoll = systemClock.afterPoll;
-  readonly #open = new Map<symbol, string>();
+  readonly #after = systemClock.after;
+  readonly #open = new Map<symbol, Timer>();
+  /** What runs now. */
+  during = '';
 
   readonly after: Clock['after'] = (delayMs, run, options) => {
-    if (options?.keepsProcess === false) return systemClock.after(delayMs, run, options);
+    if (options?.keepsProcess === false) return this.#after(delayMs, run, options);
     const timer = Symbol('timer');
-    this.#open.set(timer, `${delayMs} ms${new Error('set').stack?.split('\n').slice(2, 6).join('\n')}`);
-    const cancel = systemClock.after(delayMs, () => {
+    const { stack = '' } = new Error(`${this.during} set a timer of ${delayMs} ms`);
+    this.#open.set(timer, { stack, whose: virtualMachine?.time.process });
+    const cancel = this.#after(delayMs, () => {
       this.#open.delete(timer);
       run();
     });
@@ -21,9 +26,15 @@ export class CountedClock implements Clock {
     };
   };
 
-  /** The client is closed, and its calls have settled: a timer that is left would keep its process (I9). */
+  /** @throws Error that names the place at which each timer was set, if there is one (I9) */
   expectNoTimer(): void {
-    if (this.#open.size === 0) return;
-    throw new Error(`Timers of a closed client are still to fire:\n${[...this.#open.values()].join('\n')}`);
+    const left = [...this.#open.values()].filter(({ whose }) => whose?.isDead !== true);
+    if (left.length > 0)
+      throw new Error(`Timers that nobody needs are still to fire:\n${left.map(({ stack }) => stack).join('\n')}`);
   }
+}
+
+interface Timer {
+  readonly stack: string;
+  readonly whose: { readonly isDead: boolean } | undefined;
 }

@@ -2,7 +2,8 @@ import { relative } from 'node:path';
 import type { MachineOfTests } from './virtual/bridge.ts';
 import type { VirtualChance } from './virtual/chance.ts';
 import { now, virtualMachine } from './world.ts';
-import { LeftTimers } from './left-timers.ts';
+import { systemClock } from '../src/support/clock.ts';
+import { CountedClock } from './counted-clock.ts';
 import { phases } from './virtual/agenda.ts';
 import './servers/over-tls.ts';
 import type { Context, Runner, Suite } from 'mocha';
@@ -19,13 +20,14 @@ export const mochaHooks = virtualMachine && hooksOn(virtualMachine);
 
 function hooksOn({ time, chance }: MachineOfTests): Mocha.RootHookObject {
   let endLimit = (): void => undefined;
-  const timers = new LeftTimers(time);
+  const clock = new CountedClock();
+  systemClock.after = clock.after;
   return {
     async beforeEach(this: Context): Promise<void> {
       const { currentTest } = this;
       const limitMs = currentTest?.timeout() ?? 0;
-      timers.test = currentTest?.fullTitle() ?? '';
-      chance.begin(timers.test);
+      clock.during = currentTest?.fullTitle() ?? '';
+      chance.begin(clock.during);
       // Mocha counts real time, and a busy machine has no part in a test on virtual time.
       currentTest?.timeout(realLimitMs);
       // Not by a timer, which counts whole milliseconds.
@@ -40,7 +42,7 @@ function hooksOn({ time, chance }: MachineOfTests): Mocha.RootHookObject {
       endLimit();
     },
     // A client that a timer outlives would keep a real process.
-    afterAll: () => timers.expectNone(),
+    afterAll: () => clock.expectNoTimer(),
   };
 }
 
