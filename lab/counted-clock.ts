@@ -8,7 +8,7 @@ export class CountedClock implements Clock {
   readonly afterPoll = systemClock.afterPoll;
   readonly #after = systemClock.after;
   readonly #open = new Map<symbol, Timer>();
-  /** What runs now. */
+  /** The test that runs now. */
   during = '';
 
   readonly after: Clock['after'] = (delayMs, run, options) => {

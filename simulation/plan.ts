@@ -12,7 +12,7 @@ export interface Plan {
   readonly knowsTick: boolean;
   readonly processes: readonly ProcessPlan[];
   readonly locks: readonly LockPlan[];
-  /** What happens before the steps, and for how long. */
+  /** The steps before the others, and how long they take. */
   readonly prologue?: { readonly steps: readonly Step[]; readonly forMs: number };
   /** In the order of their times, which begin after the prologue. */
   readonly steps: readonly Step[];
