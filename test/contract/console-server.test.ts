@@ -177,7 +177,8 @@ describe('the server of the web console', () => {
       expect(performance.now() - startedAt).to.be.below(5_000);
     });
 
-  describe('with pages that follow the events', () => {
+  describe('with pages that follow the events', function () {
+    this.timeout(180_000);
     const pages: Socket[] = [];
 
     afterEach(() => {
