@@ -10,6 +10,7 @@ import type { Hold } from '../../../src/mutex/hold.ts';
 import { systemClock, type Clock } from '../../../src/support/clock.ts';
 import { whenProcessEnds } from '../../../lab/servers/process-end.ts';
 import { until } from '../../../lab/until.ts';
+import { processOf } from '../../cli/support/processes.ts';
 
 describe('the job of zklock run', function () {
   this.timeout(60_000);
@@ -35,6 +36,32 @@ describe('the job of zklock run', function () {
       await until('the command runs', () => existsSync(ready), 50_000);
       ask(run);
       expect(await outcome).to.deep.equal({ is: 'ended', exitCode: 3 });
+    });
+
+  for (const [what, ask, end] of [
+    ['TERM, also if it is stopped', ({ pass }) => pass('SIGTERM'), 143],
+    ['the request to release, also if it is stopped', ({ job }) => job.askToEnd(), 143],
+    ['USR1, but only when it goes on', ({ pass }) => pass('SIGUSR1'), undefined],
+  ] as const satisfies readonly (readonly [string, (run: Run) => void, number | undefined])[])
+    it(`gets ${what}`, async function () {
+      if (process.platform !== 'linux') this.skip();
+      let session = 0;
+      const run = supervised(['sh', '-c', 'kill -s STOP $$; exit 4'], (told) => {
+        if (told.event === 'started') ({ session } = told);
+      });
+      const outcome = run.job.run();
+      await until('the command is stopped', () => processOf(session)?.state === 'T', 50_000);
+      try {
+        ask(run);
+        if (end === undefined) {
+          expect(processOf(session)?.state).to.equal('T');
+          run.pass('SIGTERM');
+        }
+        await until('the command goes on', () => processOf(session)?.state !== 'T');
+      } finally {
+        run.pass('SIGCONT');
+      }
+      expect(await outcome).to.deep.equal({ is: 'ended', exitCode: end ?? 138 });
     });
 
   it('says that others run only if one was seen', async () => {

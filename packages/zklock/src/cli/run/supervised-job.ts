@@ -96,8 +96,7 @@ export class SupervisedJob {
   /** Another client asks for the lock. The command decides when it ends. */
   askToEnd(): void {
     if (this.#isOver) return;
-    this.#job.processes.signal('SIGTERM');
-    this.#job.processes.signal('SIGCONT');
+    this.#signal('SIGTERM');
     this.#with.report.tell({ event: 'asked-to-release' }, { isImportant: true });
   }
 
@@ -135,8 +134,15 @@ export class SupervisedJob {
     ];
   }
 
+  /** A stopped process gets a signal only when it goes on. So a signal that asks for the end lets it, as systemd does. */
+  #signal(signal: NodeJS.Signals): void {
+    const { processes } = this.#job;
+    processes.signal(signal);
+    if (!signal.startsWith('SIGUSR')) processes.signal('SIGCONT');
+  }
+
   #pass(signal: NodeJS.Signals): void {
-    this.#job.processes.signal(signal);
+    this.#signal(signal);
     this.#with.report.tell({ event: 'signal', signal });
   }
 
