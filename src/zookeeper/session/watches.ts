@@ -42,7 +42,7 @@ export class SessionWatches {
     listener: WatchListener,
   ): Promise<Watched[What] | undefined> {
     const watches = this.#byKind[watchKindOf(what)];
-    watches.add(path, listener);
+    const listeners = watches.add(path, listener);
     const question = watchQuestions[what](path);
     // An overloaded server may put the read off. If nobody waits any more by then, it would leave a watch behind.
     const beforeWrite = (): void => {
@@ -50,13 +50,13 @@ export class SessionWatches {
       reached('a watch put off until nobody wanted it');
       throw new ZooKeeperError(ZooKeeperError.connectionLoss, question.name, path);
     };
-    // Events before the answer come from an earlier watch. This read leaves another one.
-    const earlier: WatchEvent[] = [];
-    const answered = this.onEvent((event) => event.path === path && earlier.push(event));
-    const read: typeof question.read = (from) => (answered(), question.read(from));
-    const there = await this.#session.find({ ...question, beforeWrite, read }).finally(answered);
+    // An event of an earlier watch may arrive before the answer. Then the read leaves another watch.
+    const answer = { wasWanted: false };
+    const read: typeof question.read = (from) => ((answer.wasWanted = watches.has(path)), question.read(from));
+    const there = await this.#session.find({ ...question, beforeWrite, read });
     const isLeft = there !== undefined || what === 'creation';
-    if (isLeft && earlier.length > 0 && !watches.has(path)) this.#forget(path, what);
+    const wasTold = !answer.wasWanted && !listeners.isEmpty;
+    if (isLeft && wasTold && !watches.has(path)) this.#forget(path, what);
     if (what === 'creation' && there !== undefined) this.remove(path, what, listener, { forget: true });
     if (what !== 'creation' && there === undefined) reached('a znode to watch was gone');
     if (what !== 'creation' && there === undefined) this.remove(path, what, listener, { forget: false });
@@ -71,7 +71,13 @@ export class SessionWatches {
   /** Removes the watch from the server. After a failure, that forgets it with the connection, or with the znode. */
   #forget(path: string, what: keyof Watched): void {
     if (!this.#session.isConnected) return;
-    void inNoContext(() => this.#session.request(removeWatch(path, watchKindOf(what))).catch(() => {}));
+    const kind = watchKindOf(what);
+    const removal = removeWatch(path, kind);
+    // An overloaded server may put the removal off. By then, another waiter may need the watch.
+    const beforeWrite = (): void => {
+      if (this.#byKind[kind].has(path)) throw new ZooKeeperError(ZooKeeperError.connectionLoss, removal.name, path);
+    };
+    void inNoContext(() => this.#session.request({ ...removal, beforeWrite }).catch(() => {}));
   }
 
   /** True if a listener waits for the next event of the znode. Then the znode still exists, unchanged. */
@@ -167,10 +173,12 @@ function tell<Found>(
 export class Watches {
   readonly #byPath = new Map<string, Listeners<WatchEventType>>();
 
-  add(path: string, listener: WatchListener): void {
+  /** Returns the listeners of the path. An event leaves them as they are, and `delete` empties them. */
+  add(path: string, listener: WatchListener): Listeners<WatchEventType> {
     const present = this.#byPath.get(path) ?? new Listeners();
     present.add(listener);
     this.#byPath.set(path, present);
+    return present;
   }
 
   /** Returns true if the path has no listener any more, so that the server's watch should be removed. */

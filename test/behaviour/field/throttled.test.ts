@@ -175,6 +175,21 @@ describe('FIELD B1: a server that says "later"', function () {
     expectSameConnection();
   });
 
+  it('to removeWatches: a watch that another waiter has planted meanwhile is not removed', async () => {
+    const held = await lab.theirs.acquire(limit);
+    const said = throttle('removeWatches');
+    await rejection(lab.mutex.acquire({ timeoutMs: 1_000 }));
+    const next = lab.mutex.acquire(limit);
+    await until('it was told', () => said() > 0);
+    await lab.queueReaches(2);
+    await lab.sleep(2_000);
+    await held.release();
+    const releasedAt = lab.now();
+    await (await next).release();
+    expect(lab.now() - releasedAt).to.be.below(100);
+    expectSameConnection();
+  });
+
   for (const op of ['getData', 'setWatches'] as const)
     it(`to ${op}: a waiter that gives up meanwhile leaves no watch behind`, async () => {
       const held = await lab.theirs.acquire(limit);
