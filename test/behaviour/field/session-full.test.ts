@@ -3,11 +3,12 @@ import {
   InterProcessMutex,
   InterProcessReadWriteLock,
   InterProcessSemaphore,
+  LeaderElection,
   lockContext,
   type Hold,
 } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { rejection } from '../../../lab/until.ts';
+import { rejection, until } from '../../../lab/until.ts';
 
 const mostBytes = 2_000_000;
 const code = 'ERR_LOCK_SESSION_FULL';
@@ -43,6 +44,9 @@ describe('ZOOKEEPER-4306: znodes whose paths would make the end of their session
       () => new InterProcessMutex(lab.client, path).tryAcquire(),
       () => lab.client.withLock([path, `${lab.path}-other`], () => undefined),
       () => new InterProcessSemaphore(lab.client, path, { maxLeases: 1 }).acquire(),
+      () => new InterProcessMutex(lab.client, path, { sticky: { idleMs: 1_000 } }).acquire(),
+      () => new InterProcessMutex(lab.client, path, { weights: {} }).acquire(),
+      () => new LeaderElection(lab.client, path).lead(() => undefined, { requeue: true }),
     ];
     for (const call of calls) expect(await rejection(call())).to.have.property('code', code);
     expect(await bytesOnServers()).to.equal(before);
@@ -51,6 +55,22 @@ describe('ZOOKEEPER-4306: znodes whose paths would make the end of their session
     await (await lab.client.lock(path)).release();
     for (const hold of holds) await hold.release();
     expect(lab.client.session.pathBytes).to.equal(last.path.length + 4);
+  });
+
+  it('are not created for the second part of a call, either: the first part goes', async () => {
+    await fill();
+    const before = [await bytesOnServers(), lab.client.session.pathBytes];
+    const calls: (() => Promise<unknown>)[] = [
+      () => lab.client.withLock([longPath('first'), longPath('second')], () => undefined),
+      () => new InterProcessSemaphore(lab.client, longPath('leases'), { maxLeases: 1 }).acquire(),
+    ];
+    for (const call of calls) {
+      const created = lab.client.session.writesAnswered;
+      expect(await rejection(call())).to.have.property('code', code);
+      expect(lab.client.session.writesAnswered).to.be.above(created);
+      await until('the first part is gone', () => lab.client.session.pathBytes === before[1]);
+      expect(await bytesOnServers()).to.equal(before[0]);
+    }
   });
 
   it('are not created by a downgrade, either: the write lock stays', async () => {
