@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { InterProcessMutex, LeaderElection, type Hold, type LockClient } from '../../../src/index.ts';
+import { errorText } from '../../../src/support/error-text.ts';
 import { exists } from '../../../src/zookeeper/wire/operations.ts';
 import { connectToFirst } from '../../../lab/lock-clients.ts';
 import { testPath } from '../../../lab/test-path.ts';
@@ -145,7 +146,8 @@ export class Rivals {
   }
 
   async stillHolds(): Promise<void> {
-    expect(this.hold.isValid, 'isValid').to.equal(true);
+    const { server, lastError } = this.holder.session.connection;
+    expect(this.hold.isValid, `isValid, after ${server}: ${errorText(lastError)}`).to.equal(true);
     expect(this.#grantedAt, 'when the waiter was granted').to.equal(undefined);
     expect((await this.#mutex.participants())[0]?.path).to.equal(this.hold.path);
   }
