@@ -8,7 +8,10 @@ import { sumOf } from './shards.mjs';
 import { behaviourOfBothWorlds, contract, fastSuites, filesOf, globOf } from './suites.mjs';
 
 const isFolder = (arg) => statSync(arg, { throwIfNoEntry: false })?.isDirectory() === true;
-const args = process.argv.slice(2).flatMap((arg) => (isFolder(arg) ? testsIn(arg) : [arg]));
+const isMeantAsOne = (arg, before = '') => /^(\.\/)?test\/.*(?<!\.ts)$/.test(arg) && !before.startsWith('-');
+const args = process.argv
+  .slice(2)
+  .flatMap((arg, index, all) => (isFolder(arg) || isMeantAsOne(arg, all[index - 1]) ? testsIn(arg) : [arg]));
 const at = args.indexOf('--world');
 if (at !== -1) [, process.env.TEST_WORLD] = args.splice(at, 2);
 const { TEST_WORLD: world = 'virtual' } = process.env;
