@@ -1,5 +1,5 @@
 import { Random } from '../lab/random.ts';
-import type { Move, Plan, Step } from './plan.ts';
+import { clientsOf, type Move, type Plan, type Step } from './plan.ts';
 
 /**
  * Every fourth plan gets moves of the servers: the list that the applications return changes, and mostly the members
@@ -16,7 +16,7 @@ export function withMoves(plan: Plan): Plan {
 
 /** Mostly, some connections break: a client that keeps its connection asks for no list. */
 function drawRename(random: Random, { processes }: Plan, at: number): Step[] {
-  const clients = processes.reduce((sum, process) => sum + process.clients, 0);
+  const clients = clientsOf(processes);
   const resets = Array.from({ length: random.whole(clients + 1) }, (): Step => {
     return { at: at + random.between(0, 100), do: 'reset', client: random.whole(clients), loses: 'nothing' };
   });

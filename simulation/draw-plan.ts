@@ -3,13 +3,13 @@ import { drawCall, drawClose } from './draw-call.ts';
 import { drawCoda } from './draw-coda.ts';
 import type { Mood } from './mood.ts';
 import type { Burst, Call, Close, Fault, LockPlan, Plan, ProcessPlan, Step } from './plan.ts';
+import { clientsOf } from './plan.ts';
 
 /** Draws the plan of a seed. */
 export function drawPlan(seed: number, { steps: count = 100, members = 3 } = {}): Plan {
   const random = new Random(seed, 0);
   const sessionTimeoutMs = random.pick([2_000, 4_000, 8_000]);
   const processes = drawProcesses(random);
-  const clients = processes.reduce((sum, process) => sum + process.clients, 0);
   const locks = drawLocks(random);
   const slowest = random.pick([2, 10, 40]);
   const mood: Mood = {
@@ -19,7 +19,7 @@ export function drawPlan(seed: number, { steps: count = 100, members = 3 } = {})
     pauseShare: random.pick([0, 0.02, 0.06]),
     sessionTimeoutMs,
     slowest,
-    clients,
+    clients: clientsOf(processes),
     processes: processes.length,
     members,
     locks,

@@ -1,5 +1,5 @@
 import { Random } from '../lab/random.ts';
-import type { Plan, Step } from './plan.ts';
+import { clientsOf, type Plan, type Step } from './plan.ts';
 
 /**
  * Before the steps of every tenth plan, all servers lose their data while the clients have sessions. Exclusion and the
@@ -10,7 +10,7 @@ export function withWipe(plan: Plan): Plan {
   const random = new Random(plan.seed, 10);
   if (!random.chance(0.1)) return plan;
   const { processes, sessionTimeoutMs } = plan;
-  const clients = processes.reduce((sum, process) => sum + process.clients, 0);
+  const clients = clientsOf(processes);
   const at = random.between(500, 2_500);
   const forMs = Math.round(sessionTimeoutMs * random.pick([0.02, 0.5, 1.5, 3]) * random.between(0.5, 1.5));
   const bursts = Array.from({ length: 1 + random.whole(3) }, (): Step => {

@@ -170,6 +170,10 @@ export interface MovedHost {
  */
 export type ServerFault = 'crash' | 'cut' | 'depose' | 'slow' | 'stop';
 
+export function clientsOf(processes: readonly ProcessPlan[]): number {
+  return processes.reduce((sum, process) => sum + process.clients, 0);
+}
+
 export function isFault(step: Step): step is Step & Fault {
   return step.do !== 'call' && step.do !== 'burst' && step.do !== 'close';
 }
