@@ -2,7 +2,7 @@ import type { Random } from '../lab/random.ts';
 import type { Mood } from './mood.ts';
 import type { Call, Close, How, LockPlan, Role, WritePlan } from './plan.ts';
 
-export function drawCall(random: Random, mood: Mood): Call {
+export function drawCall(random: Random, mood: CallMood): Call {
   const lock = random.chance(0.7) ? mood.favourite : random.whole(mood.locks.length);
   const plan = mood.locks[lock] as LockPlan;
   const { is, isRevocable = false } = plan;
@@ -34,6 +34,8 @@ export function drawCall(random: Random, mood: Mood): Call {
     ...(random.chance(0.3) && { heedsLoss: true }),
   };
 }
+
+type CallMood = Pick<Mood, 'clients' | 'favourite' | 'gapMs' | 'impatience' | 'locks' | 'sessionTimeoutMs'>;
 
 export function drawClose(random: Random, mood: Mood): Close {
   return {

@@ -1,5 +1,6 @@
 import { fold } from '../lab/judge/folded-history.ts';
 import { judge } from '../lab/judge/judge.ts';
+import type { HistoryEvent } from '../lab/judge/history.ts';
 import type { Violation } from '../lab/judge/violation.ts';
 import type { Hold, LockLostError, LossReason } from '../src/index.ts';
 import { nameOf, type Claim } from './claim.ts';
@@ -50,6 +51,7 @@ export class Judge implements Bench {
   /** The znodes that a third party deleted, and the sessions that it ended. */
   readonly #takenZnodes = new Set<string>();
   readonly #takenSessions = new Set<bigint>();
+  readonly #lostSessions = new Set<string>();
 
   constructor({ now, committed, recorder, locks, ...terms }: JudgeOptions) {
     this.recorder = recorder;
@@ -162,6 +164,14 @@ export class Judge implements Bench {
     this.#take();
   }
 
+  /** The servers lose their data, and with it these sessions. */
+  wiped(sessions: readonly bigint[]): void {
+    for (const session of sessions) {
+      this.#lostSessions.add(sessionName(session));
+      this.takenSession(session);
+    }
+  }
+
   judgeEnd(): void {
     // Every hold that a third party took was told, unless it was released.
     for (const claim of this.grants)
@@ -171,8 +181,21 @@ export class Judge implements Bench {
 
   /** The promises that the recorded history alone shows to be broken. */
   judgeHistory(): void {
-    this.violations.push(...judge(fold(this.recorder.events)));
+    for (const history of this.#histories()) this.violations.push(...judge(fold(history)));
     this.violations.sort((a, b) => a.t - b.t);
+  }
+
+  /** Exclusion and tokens do not outlast the servers' data: what was granted before its loss is a history of its own. */
+  #histories(): HistoryEvent[][] {
+    const { events } = this.recorder;
+    const before = new Set(
+      events.flatMap((event) =>
+        event.type === 'granted' && this.#lostSessions.has(event.session ?? '') ? [event.id] : [],
+      ),
+    );
+    return [true, false].map((isBefore) =>
+      events.filter((event) => !('id' in event) || before.has(event.id) === isBefore),
+    );
   }
 
   #claimOf(owner: Owner, hold: Hold): Claim {

@@ -201,6 +201,8 @@ export class Striker {
     const { ensemble, servers } = this.#world.servers;
     for (const server of servers) void server.kill();
     ensemble.wipe();
+    const { clients, judge } = this.#world;
+    judge.wiped(clients.flatMap(({ client }) => (client ? [client.session.id] : [])));
     this.#during(forMs, () => {
       for (const server of servers) void server.start();
       this.fillCounts();
