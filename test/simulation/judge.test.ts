@@ -52,6 +52,20 @@ describe('the judge of a simulation', () => {
       expect(found()).to.include('overlaps');
     });
 
+    it('judges the grants before the servers lost their data apart from those after it', () => {
+      granted(3);
+      bench.time = 1;
+      judge.wiped([3n]);
+      granted(1);
+      judge.look();
+      expect(found()).to.deep.equal([]);
+      bench.time = 2;
+      const last = granted(2).claim;
+      bench.time = 3;
+      judge.released(last);
+      expect(found()).to.deep.equal(['overlaps']);
+    });
+
     for (const [deadline, wakesAt, expected] of [
       [5, 9, ['overlaps']],
       [3, 9, []],
