@@ -166,6 +166,7 @@ export class Judge implements Bench {
 
   /** The servers lose their data, and with it these sessions. */
   wiped(sessions: readonly bigint[]): void {
+    this.refusals.wiped();
     for (const session of sessions) {
       this.#lostSessions.add(sessionName(session));
       this.takenSession(session);

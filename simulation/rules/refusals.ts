@@ -2,13 +2,19 @@ import type { Owner } from '../owner.ts';
 import type { Bench } from './bench.ts';
 
 /**
- * An acquire is refused for a reason only: its time is over, its client closes, or a function around it has lost the lock.
+ * An acquire is refused for a reason only: its time is over, its client closes, a function around it has lost the lock, or
+ * the servers have lost the shared count with all their data.
  */
 export class Refusals {
   readonly #bench: Pick<Bench, 'tell'>;
+  #isWiped = false;
 
   constructor(bench: Pick<Bench, 'tell'>) {
     this.#bench = bench;
+  }
+
+  wiped(): void {
+    this.#isWiped = true;
   }
 
   /** Returns a function to call with the error that the acquire rejects with. */
@@ -17,7 +23,8 @@ export class Refusals {
     const from = process.now;
     return (error) => {
       const why = whyNot(owner, error as Refusal, process.now - from);
-      if (why !== undefined) this.#bench.tell('refusal', `${owner.id} at ${owner.lock.path} ${why}`);
+      const isLost = this.#isWiped && (error as Refusal).message?.startsWith('The shared count ') === true;
+      if (why !== undefined && !isLost) this.#bench.tell('refusal', `${owner.id} at ${owner.lock.path} ${why}`);
     };
   }
 }

@@ -52,9 +52,11 @@ describe('the judge of a simulation', () => {
       library: { host: { isClosing: false } },
     } as unknown as Owner;
     const unknown = new ZooKeeperError(-6, 'create2', '/locks/a');
-    const told = (error: unknown): string[] => {
+    const told = (error: unknown, isWiped = false): string[] => {
       const alone = new RuleBench();
-      new Refusals(alone).begin(owner)(error);
+      const refusals = new Refusals(alone);
+      if (isWiped) refusals.wiped();
+      refusals.begin(owner)(error);
       return alone.told;
     };
     for (const error of [
@@ -65,6 +67,9 @@ describe('the judge of a simulation', () => {
     ])
       expect(told(error)).to.deep.equal(['refusal']);
     expect(told({ code: 'ERR_LOCK_DEADLOCK' })).to.be.empty;
+    const uncounted = { code: 'ERR_LOCK_REQUEST_FAILED', message: 'The shared count /count cannot be read' };
+    expect(told(uncounted)).to.deep.equal(['refusal']);
+    expect(told(uncounted, true)).to.be.empty;
   });
 
   describe('of places', () => {
