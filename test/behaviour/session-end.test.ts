@@ -40,9 +40,14 @@ describe('at the end of a session', () => {
         for (const event of ['lost', 'released'] as const) mutex.on(event, () => events.push(event));
       const holds = await Promise.all(mutexes.map((mutex) => mutex.acquire()));
       const seen: Seen[] = [];
+      const changes: boolean[] = [];
+      lab.client.session.onChange(() =>
+        changes.push(...holds.map(({ isValid, loss }) => isValid === (loss === undefined))),
+      );
       for (const hold of holds)
         hold.signal.addEventListener('abort', () => seen.push(...holds.filter((other) => other !== hold).map(lookAt)));
       await Promise.all([end(), ...holds.map(({ signal }) => aborted(signal))]);
+      expect(changes).to.include(true).and.not.include(false);
       expect(seen).to.have.length(6);
       for (const { isValid, asserted, isAborted, released } of seen) {
         expect({ isValid, isAborted, released: await released }).to.deep.equal({

@@ -95,16 +95,20 @@ describe('close()', () => {
     expect([lab.proxy.dials, client.session.isEnded]).to.deep.equal([dials, true]);
   });
 
-  it('sends its request again on the next connection if it is lost', async () => {
-    const remove = lab.proxy.on((frame) => {
-      if (!from('client', 'closeSession')(frame)) return undefined;
-      remove();
-      return 'cut';
+  for (const [what, action] of [
+    ['it is lost', 'cut'],
+    ['a server cannot carry it out', { refuse: -1 }],
+  ] as const)
+    it(`sends its request again on the next connection if ${what}`, async () => {
+      const remove = lab.proxy.on((frame) => {
+        if (!from('client', 'closeSession')(frame)) return undefined;
+        remove();
+        return action;
+      });
+      await client.close(longTimeout);
+      expect(lab.proxy.frames.filter(from('client', 'closeSession'))).to.have.length(2);
+      expect(await isOnServer()).to.deep.equal(gone);
     });
-    await client.close(longTimeout);
-    expect(lab.proxy.frames.filter(from('client', 'closeSession'))).to.have.length(2);
-    expect(await isOnServer()).to.deep.equal(gone);
-  });
 
   for (const action of ['cut', 'cut-inside'] as const)
     it(`resolves after a lost reply (${action}) when the next connection knows no such session`, async () => {

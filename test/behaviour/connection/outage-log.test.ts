@@ -254,9 +254,12 @@ describe('the log of an outage', () => {
     await waiting;
   });
 
-  it('counts all lost locks', async () => {
+  it('counts all lost locks, also those that their listeners release', async () => {
     const client = await connect(10_000);
-    for (const name of ['a', 'b', 'c']) await new InterProcessMutex(client, `${lab.path}-${name}`).acquire();
+    for (const name of ['a', 'b', 'c']) {
+      const hold = await new InterProcessMutex(client, `${lab.path}-${name}`).acquire();
+      hold.signal.addEventListener('abort', () => void hold.release());
+    }
     await expire(client);
     expect(book.lines.find(([level]) => level === 'error')?.[1]).to.match(
       / has ended: the servers say that it has expired\. All 3 locks that it held are lost$/,
