@@ -142,6 +142,24 @@ describe('the loss of a session', () => {
     await hold.release();
   });
 
+  for (const at of ['suspended', 'connected'])
+    it(`that a listener finds when the session is ${at} leaves no later state of that session`, async () => {
+      const hold = await lab.mutex.acquire();
+      const { session } = lab.client;
+      session.onChange(() => {
+        if (session.state.at !== at) return;
+        lab.stall(sessionTimeoutMs);
+        expect(hold.isValid).to.equal(false);
+      });
+      const states: ConnectionState[] = [];
+      lab.client.on('state', (state) => void states.push(state));
+      const again = reached(lab.client, 'reconnected');
+      lab.proxy.cut();
+      await again;
+      expect(lab.client.session).to.not.equal(session);
+      expect(states).to.deep.equal([...(at === 'connected' ? ['suspended'] : []), 'lost', 'reconnected']);
+    });
+
   it('is visible to isValid at the first read after a blocked event loop, before any timer ran', async () => {
     await using hold = await new InterProcessMutex(lab.client, testPath('blocked')).acquire();
     lab.stall(sessionTimeoutMs + 100);

@@ -148,6 +148,7 @@ function granted(before: Life, fact: Extract<Fact, { is: 'granted' }>, now: numb
   const pulseAt = pulseAfter(life, now, proof.timeoutMs);
   return does(
     { ...life, state: { at: 'connected', pulseAt }, attach: isAttach ? 'proving' : 'none' },
+    { do: 'tell' },
     { do: 'resume', isAttach },
   );
 }
@@ -191,7 +192,7 @@ function cut(before: Life, now: number): Step {
   if (life.state.at === 'closing') return withoutAttach(life, { do: 'leave-if-empty' });
   if (life.state.at !== 'connected') return withoutAttach(life);
   const suspended: Life = { ...life, state: { at: 'suspended' } };
-  return withoutAttach(watched(suspended, { owedSince: undefined }, now), { do: 'suspend' });
+  return withoutAttach(watched(suspended, { owedSince: undefined }, now), { do: 'tell' }, { do: 'suspend' });
 }
 
 function tick(life: Life, fact: Extract<Fact, { is: 'tick' }>, now: number): Step {
@@ -259,7 +260,8 @@ function end(life: Life, why: SessionEnd, now: number): Step {
 
 function passDeadline(life: Life, now: number): Step {
   if (life.holds === 0) reached('a deadline passed without a hold');
-  return life.holds > 0 ? end(life, 'lost', now) : does({ ...life, state: { at: 'overdue' } }, { do: 'tell-overdue' });
+  if (life.holds > 0) return end(life, 'lost', now);
+  return does({ ...life, state: { at: 'overdue' } }, { do: 'tell' }, { do: 'tell-overdue' });
 }
 
 function beat(life: Life, now: number): Step {

@@ -222,16 +222,13 @@ export class SessionShell<Of extends ShelledSession> implements ConnectionListen
       case 'tell':
         return this.changes.tell();
       case 'resume':
-        this.changes.tell();
         if (!order.isAttach) this.owner.connected?.(this.#session);
         return this.feed({ is: 'resumed' });
       case 'suspend':
-        this.changes.tell();
         return this.owner.suspended?.(this.#session);
       case 'tell-served':
         return this.owner.answered?.(this.#session);
       case 'tell-overdue':
-        this.changes.tell();
         return this.owner.overdue?.(this.#session);
       case 'lose':
         return loseAll([...this.#session.holdings], 'client-closed');
