@@ -82,6 +82,15 @@ describe('Deadline', () => {
         return () => void (open -= 1);
       };
     const one = deadline({ timeoutMs: 10 });
+    const onEnd = one.onEnd.bind(one);
+    one.onEnd = (listener) => {
+      open += 1;
+      const stop = onEnd(listener);
+      return () => {
+        open -= 1;
+        stop();
+      };
+    };
     await one.wait(subscribed((wake) => wake(1)));
     await one.wait(subscribed((wake) => void Promise.resolve().then(wake)));
     await rejection(one.wait(subscribed((_, fail) => void Promise.resolve().then(() => fail(new Error('no'))))));
