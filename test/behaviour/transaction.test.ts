@@ -203,6 +203,12 @@ describe('hold.transaction()', () => {
     expect(session.isEnded).to.equal(true);
   });
 
+  it('is no success if the servers have rolled back all of its parts, and name no cause', async () => {
+    refuseNext(-2);
+    const error = await refusal(hold.transaction().check(base).commit());
+    expect(codeOf(error)).to.equal('SYSTEM_ERROR');
+  });
+
   it('is sent again if a leader refuses it because the session has moved', async () => {
     const { session } = lab.client;
     const { epoch } = session;

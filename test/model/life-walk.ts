@@ -1,5 +1,5 @@
 import { newLife, overdueAt, type Life } from '../../src/zookeeper/session/life.ts';
-import { beforeGrant } from '../../src/zookeeper/session/proof-schedule.ts';
+import { beforeGrant, isActive } from '../../src/zookeeper/session/proof-schedule.ts';
 import { deadlineOf } from '../../src/zookeeper/session/session-clock.ts';
 import type { Fact, Order, step } from '../../src/zookeeper/session/session-life.ts';
 
@@ -73,6 +73,7 @@ export class LifeWalk {
     ],
     ['free', (world) => (world.life.holds > 0 ? this.#used(world, { is: 'freed' }) : undefined)],
     ['attach', (world) => this.#used(world, { is: 'attach-wanted' })],
+    ['prove', (world) => (world.isUp && isBusy(world) ? this.#used(world, { is: 'proof-wanted' }) : undefined)],
     [
       'attach fails',
       (world) => (world.life.attach === 'dialling' ? this.#used(world, { is: 'attach-failed' }) : undefined),
@@ -174,6 +175,11 @@ function mayHold({ life, now }: World): boolean {
   return beforeGrant(life, life.proof, now) === 'nothing';
 }
 
+/** True if the session sends heartbeats. */
+function isBusy({ life, now }: World): boolean {
+  return life.state.at === 'connected' && isActive(life, now, timeoutMs);
+}
+
 function isUsed({ life, now, usedAt }: World): boolean {
   return life.holds > 0 || life.attach !== 'none' || now < usedAt + timeoutMs * 2;
 }
@@ -189,7 +195,10 @@ function check(world: World): void {
   );
   rule(requests.filter(({ is }) => is === 'heartbeat').length < 2, 'two heartbeats are under way');
   rule(world.attaches > 0 === (life.attach !== 'none'), 'the callers of an attach are not told of its end');
-  if (state.at === 'ended') rule(life.wakeAt === Infinity, 'an ended session wakes up');
+  if (state.at === 'ended') {
+    rule(life.wakeAt === Infinity, 'an ended session wakes up');
+    rule(world.attaches === 0, 'the callers of an attach are not told of the end of the session');
+  }
   if (state.at !== 'connected' || isPolling) return;
   const hasHeartbeat = requests.some(({ is }) => is === 'heartbeat');
   rule(life.wakeAt < Infinity, 'the session never wakes up');

@@ -14,7 +14,7 @@ const sessionTimeoutMs = 12_000;
 const throttled = -127;
 
 /** Clients that no test has used yet. Their sessions become stale together, because that takes several seconds. */
-const mostTests = 20;
+const mostTests = 21;
 
 describe('a session that was quiet attaches anew', () => {
   const lab = labOfEachTest('attach', { server: { containerCheckMs: 3_600_000 }, client: 'none' });
@@ -296,6 +296,22 @@ describe('a session that was quiet attaches anew', () => {
     proxy.speak();
     await closing;
     expect(proxy.frames.filter(sent('closeSession'))).to.have.length(1);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+  });
+
+  it('and is closed by close() at once while it waits for an answer on the present connection', async () => {
+    once(proxy, answered('create2'), 'hold');
+    const acquiring = rejection(mutex.acquire());
+    await proxy.seen(answered('create2'));
+    await lab.sleep(10);
+    const closeSent = proxy.seen(sent('closeSession'));
+    const startedAt = lab.now();
+    const closing = client.close({ timeoutMs: 20_000 });
+    await closeSent;
+    expect(lab.now() - startedAt).to.be.below(10);
+    proxy.speak();
+    await Promise.all([closing, acquiring]);
+    expect(proxy.frames.filter(sent('connect'))).to.have.length(0);
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
