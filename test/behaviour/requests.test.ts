@@ -87,6 +87,22 @@ describe('the requests of a client', () => {
     );
   });
 
+  it('for a missing znode below parents that exist send the first container alone only once', async () => {
+    const path = testPath('existing');
+    await using _other = await new InterProcessMutex(lab.other, `${path}/a`).acquire();
+    await using fresh = await LockClient.connect(lab.proxy.connectString);
+    const containers: Frame['from'][][] = [];
+    for (const name of ['b', 'c']) {
+      lab.proxy.clear();
+      await using _hold = await new InterProcessMutex(fresh, `${path}/${name}`).acquire();
+      containers.push(lab.proxy.frames.filter(({ op }) => op === 'createContainer').map(({ from }) => from));
+    }
+    expect(containers).to.deep.equal([
+      ['client', 'server', 'client', 'client', 'server', 'server'],
+      ['client', 'client', 'client', 'server', 'server', 'server'],
+    ]);
+  });
+
   it('of a waiter take two round trips until it waits, and at index 1 only its delete afterwards', async () => {
     const mutex = await ready('hand-over');
     const gate = await new InterProcessMutex(lab.other, mutex.path).acquire();
