@@ -102,7 +102,7 @@ export class HostNames {
   /** Only a lookup that has begun goes on without askers. */
   #withdraw(lookup: Lookup, asker: Asker): void {
     lookup.askers.delete(asker);
-    if (lookup.askers.size > 0 || lookup.stage.at === 'running' || asker.answer) return;
+    if (lookup.askers.size > 0 || lookup.stage.at === 'running') return;
     if (lookup.stage.at === 'probed') lookup.stage.cancel();
     this.#lookups.delete(lookup.name);
   }
