@@ -100,10 +100,11 @@ describe('Deadline', () => {
     expect(open).to.equal(0);
   });
 
-  it('leaves no timer and no listener behind when the call has settled', () => {
+  it('leaves no timer and no listener behind when the call has settled, or has ended', () => {
     const { signal } = new AbortController();
     const one = deadline({ timeoutMs: 1_000, signal });
     const two = deadline({ signal });
+    deadline({ timeoutMs: 1_000, signal }).end(new Error('The call has failed'));
     expect(client.clock.timers).to.equal(1);
     expect(getEventListeners(signal, 'abort')).to.have.length(1);
     one.dispose();
