@@ -320,8 +320,12 @@ describe('an election', () => {
       await lab.queueReaches(2);
       await first.release();
       await shows(undefined, 'theirs', 'ours');
+      const namesake = ours().campaign();
+      await lab.queueReaches(2);
       await (await second).release();
-      await shows(undefined, 'theirs', 'ours', undefined);
+      await shows(undefined, 'theirs', 'ours', 'ours');
+      await (await namesake).release();
+      await shows(undefined, 'theirs', 'ours', 'ours', undefined);
       await stop();
     });
 
@@ -365,6 +369,22 @@ describe('an election', () => {
       expect(seen).to.deep.equal(['theirs']);
       await stop();
       await term?.release();
+    });
+
+    it('shows no vacancy if the leader leaves before its data are read, and another candidate waits', async () => {
+      const first = await theirs().campaign();
+      const second = new LeaderElection(lab.other, lab.path, { id: 'next' }).campaign();
+      await lab.queueReaches(2);
+      const readsLeader = (frame: Frame): boolean => sent('getData')(frame) && frame.path === first.path;
+      once(lab.proxy, readsLeader, () => {
+        once(lab.proxy, readsLeader, () => ({ delayUntil: first.release() }));
+        return 'pass';
+      });
+      const { seen, stop } = observed(ours());
+      await until('a leader is seen', () => seen.length === 1);
+      expect(seen).to.deep.equal(['next']);
+      await stop();
+      await (await second).release();
     });
 
     it('goes on in the next session', async () => {

@@ -93,6 +93,13 @@ describe('client.health()', () => {
     expect(lab.client.health()).to.include({ held: 0, remainingMs: 0 });
   });
 
+  it('counts no hold whose deadline has passed while the process was stopped', async () => {
+    const hold = await lab.mutex.acquire();
+    lab.stall(2 * sessionTimeoutMs);
+    expect(lab.client.health()).to.include({ held: 0, remainingMs: 0 });
+    expect(hold.isValid).to.equal(false);
+  });
+
   it('shows the name, the text and the code of an error of another realm, as those of Node are under Jest', async () => {
     const facts = { name: 'RangeError', message: 'the door is shut', code: 'ESHUT' };
     const error: unknown = runInNewContext("Object.assign(new RangeError('the door is shut'), { code: 'ESHUT' })");

@@ -16,6 +16,7 @@ import { chosenVersion } from '../../lab/servers/versions.ts';
 import { virtualMachine } from '../../lab/world.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
+import { once } from '../../lab/proxy/frame-matches.ts';
 import { type Frame } from '../../lab/proxy/zk-proxy.ts';
 import { gate } from '../../lab/gate.ts';
 import { queueReaches } from '../../lab/queue.ts';
@@ -337,6 +338,14 @@ describe('revocation', () => {
       expect(lab.now() - forcedAt).to.be.below(1_000);
       expect(await lab.observer.exists(hold.path)).to.equal(false);
       await aborted(hold.signal);
+    });
+
+    it('says that it has deleted the znode, also if the reply to its delete is lost', async () => {
+      const { theirs } = lock('delete-lost');
+      await using hold = await theirs.acquire();
+      once(lab.proxy, answered('delete', hold.path), 'cut');
+      expect(await forceRelease(lab.client, hold.path, { timeoutMs: 0 })).to.equal('deleted');
+      expect(lab.proxy.frames.filter(({ op, path }) => op === 'delete' && path === hold.path)).to.have.length(4);
     });
 
     it('of several handles of one owner ends all of them, and the last one deletes the znode', async () => {

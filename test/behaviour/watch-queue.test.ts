@@ -112,6 +112,17 @@ describe('watchQueue', () => {
     for (const one of waiting) await (await one).release();
   });
 
+  it('shows new data of the holder as soon as it reads the queue again, although no participant has come or left', async () => {
+    await using hold = await lock().acquire();
+    const queues = watchQueue(lab.client, lab.path);
+    await next(queues);
+    await setData(lab.other, hold.path, Buffer.from('a request'));
+    const following = next(queues);
+    await lab.observer.create(`${lab.path}/stranger`);
+    expect((await following).holder?.data.toString()).to.equal('a request');
+    await queues.return();
+  });
+
   it('combines the changes that happen while the body of the loop runs', async () => {
     await using first = await lock().acquire();
     const queues = watchQueue(lab.client, lab.path);

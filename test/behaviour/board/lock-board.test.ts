@@ -17,7 +17,7 @@ import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { setData } from '../../../lab/semaphores.ts';
-import { until } from '../../../lab/until.ts';
+import { rejection, until } from '../../../lab/until.ts';
 import { setAcl } from '../operator/acl.ts';
 import { WatchedBoard } from './board-of.ts';
 
@@ -282,6 +282,26 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await shown.shows(() => shown.queue(`${lab.path}-2`)?.holders.length !== 1);
       expect(shown.events).to.deep.include(['lost', held.path, undefined]);
       await waiting;
+    });
+
+    it('tells a release and a wait that ends with it from the end of a session that has another znode', async () => {
+      const both = await lab.connect({}, lab.connectString);
+      await open();
+      await using blocker = await lab.theirs.acquire();
+      await using kept = await new InterProcessMutex(both, `${lab.path}-3`).acquire();
+      const held = await new InterProcessMutex(both, `${lab.path}-2`).acquire();
+      const stop = new AbortController();
+      const waiting = rejection(new InterProcessMutex(both, lab.path).acquire({ signal: stop.signal }));
+      await queueIs(lab.path, [blocker.path], 1);
+      await queueIs(`${lab.path}-2`, [held.path], 0);
+      await queueIs(`${lab.path}-3`, [kept.path], 0);
+      lab.proxy.clear();
+      const arrived = lab.proxy.seen(({ op }) => op === 'watch', 2);
+      once(lab.proxy, ({ op }) => op === 'watch', { delayUntil: arrived });
+      stop.abort();
+      await Promise.all([held.release(), waiting]);
+      await shown.shows(() => shown.queue(`${lab.path}-2`)?.holders.length !== 1);
+      expect(shown.events).to.deep.include(['released', held.path, undefined]);
     });
 
     it('shows the znodes of kazoo and go-zookeeper, and of an election', async () => {

@@ -47,6 +47,13 @@ describe('a function that names the servers late, or when connecting goes wrong'
     expect(lab.now() - startedAt).to.be.below(13_000);
   });
 
+  it('is not called while its last call has not settled, although an earlier call settles late', async () => {
+    let calls = 0;
+    create(() => ((calls += 1) === 1 ? lab.sleep(12_000).then(() => `${dead}:2181`) : neverSettles()));
+    await lab.sleep(19_000);
+    expect(calls).to.equal(2);
+  });
+
   it('has the next server dialled in good time if the first one says nothing after its grant', async () => {
     await using first = await startProxy(lab.server.port);
     await using second = await startProxy(lab.server.port);
