@@ -371,6 +371,23 @@ describe('an election', () => {
       await term?.release();
     });
 
+    it('misses no candidate that creates the election between its list and its watch', async () => {
+      let term: Promise<Hold> | undefined;
+      once(
+        lab.proxy,
+        (frame) => sent('exists')(frame) && frame.path === lab.path,
+        () => {
+          term = theirs().campaign();
+          return { delayUntil: term };
+        },
+      );
+      const { seen, stop } = observed(ours());
+      await until('a leader is seen', () => seen.length === 1);
+      expect(seen).to.deep.equal(['theirs']);
+      await stop();
+      await (await term)?.release();
+    });
+
     it('shows no vacancy if the leader leaves before its data are read, and another candidate waits', async () => {
       const first = await theirs().campaign();
       const second = new LeaderElection(lab.other, lab.path, { id: 'next' }).campaign();

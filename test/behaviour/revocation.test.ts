@@ -409,6 +409,19 @@ describe('revocation', () => {
       await until('no znode is left', async () => (await lab.observer.children(theirs.path)).length === 0);
     });
 
+    it('whose deletion is aborted waits for no answer', async () => {
+      const { theirs } = lock('deletion-aborted');
+      await using hold = await theirs.acquire();
+      const { opened, open } = gate();
+      once(lab.proxy, answered('delete', hold.path), { delayUntil: opened });
+      const controller = new AbortController();
+      const forcing = rejection(forceRelease(lab.client, hold.path, { timeoutMs: 0, signal: controller.signal }));
+      await lab.proxy.seen(({ op, path }) => op === 'delete' && path === hold.path);
+      controller.abort(new Error('enough'));
+      expect((await forcing).message).to.equal('enough');
+      open();
+    });
+
     it('that no server answers ends in time, and has marked nothing', async () => {
       const { theirs } = lock('no-answer');
       await using hold = await theirs.acquire();

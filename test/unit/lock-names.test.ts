@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { lockKey } from '../../src/mutex/lock-key.ts';
+import { LockLabels } from '../../packages/opentelemetry/src/lock-labels.ts';
 import { defaultLockName, guardedLockName } from '../../packages/opentelemetry/src/lock-names.ts';
 
 describe('the names of locks in metrics', () => {
@@ -23,6 +24,14 @@ describe('the names of locks in metrics', () => {
     expect(nameOf('größe', 'zoe')).to.equal(`/locks/${encodeURIComponent('größe')}:*/leases`);
     expect(nameOf('tenant-17', 'zoe')).to.equal('/locks/*:*/leases');
     expect(nameOf('', 'zoe')).to.equal('/locks/:*/leases');
+  });
+
+  it('are remembered for a thousand paths at most, so that memory does not grow with the paths', () => {
+    const asked: string[] = [];
+    const labels = new LockLabels((path) => (asked.push(path), 'all'));
+    const paths = Array.from({ length: 1_001 }, (_, index) => `/${index}`);
+    for (const path of [...paths, '/1000', '/0']) labels.of({ path, kind: 'mutex' });
+    expect(asked).to.deep.equal([...paths, '/0']);
   });
 
   it('are at most 101, whatever paths there are', () => {

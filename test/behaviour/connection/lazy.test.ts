@@ -147,6 +147,11 @@ describe('LockClient.create', function () {
     // The pause after a refusal is a minute at most.
     await lab.sleep(61_000);
     expect((await client.lock(lab.path, { timeoutMs: 10_000 })).isValid).to.equal(true);
+    // From now on, a refusal is an outage, which may pass.
+    proxy.retarget(server.port);
+    proxy.cut();
+    const late = rejection(client.lock(lab.path, { timeoutMs: 120_000 }));
+    expect(await late).to.be.instanceOf(LockTimeoutError);
     await client.close();
   });
 

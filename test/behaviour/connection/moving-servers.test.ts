@@ -248,6 +248,23 @@ describe('a client whose servers move', function () {
       await (await new InterProcessMutex(client, '/moving/trouble').acquire({ timeoutMs: 10_000 })).release();
     });
 
+  it('says a trouble again that was over meanwhile', async () => {
+    let isBad = false;
+    const client = await connect(() => {
+      if (isBad) throw new Error('the registry is down');
+      return servers.list;
+    });
+    const lost = nextState(client);
+    await servers.outage();
+    await lost;
+    for (const expected of [1, 1, 2]) {
+      isBad = !isBad;
+      await sleep(25_000);
+      expect(warnings()).to.have.length(expected);
+    }
+    await servers.mend();
+  });
+
   it('may change back to a chroot that is the same, and to the same servers in another order', async () => {
     const reversed = (): string => servers.list.split(',').reverse().join(',');
     let isReversed = false;

@@ -47,6 +47,14 @@ describe('a function that names the servers late, or when connecting goes wrong'
     expect(lab.now() - startedAt).to.be.below(13_000);
   });
 
+  it('is not called by a connect whose signal has aborted', async () => {
+    let calls = 0;
+    const reason = new Error('never mind');
+    const servers = (): string => ((calls += 1), lab.connectString);
+    expect(await rejection(LockClient.connect(servers, { signal: AbortSignal.abort(reason) }))).to.equal(reason);
+    expect(calls).to.equal(0);
+  });
+
   it('is not called while its last call has not settled, although an earlier call settles late', async () => {
     let calls = 0;
     create(() => ((calls += 1) === 1 ? lab.sleep(12_000).then(() => `${dead}:2181`) : neverSettles()));
