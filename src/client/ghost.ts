@@ -37,7 +37,7 @@ export class Ghost {
     if (this.#isOver || this.#attempt || this.#pause) return;
     const health = this.#owner.health();
     if (!this.#isClosing && health === undefined) return;
-    if (this.#rounds > 0 && health !== undefined && isForgotten(health, this.#touchedAt, this.#lost.timeoutMs)) {
+    if (health !== undefined && isForgotten(health, this.#touchedAt, this.#lost.timeoutMs)) {
       reached('ghost: no server can know it any more');
       this.#end();
     } else this.#dial();

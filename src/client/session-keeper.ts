@@ -165,7 +165,7 @@ export class SessionKeeper {
   #ended(session: Session, why: SessionEnd, lost: number): void {
     if (livesOn.has(why) && this.isClosing) reached('a session lost while its client closes');
     if (livesOn.has(why)) this.#lost.add(session);
-    this.#report.ended(session, why);
+    this.#report.ended(why);
     if (this.isClosing || why === 'closed' || this.#isFinal(why)) return;
     this.#successor.answered();
     // Before the report, because a listener may close the client.

@@ -238,7 +238,7 @@ export class StickyTenure {
     this.#use = rest;
     const pause = (): void => {
       if (this.#use === rest)
-        rest.stop = this.#options.clock.after(this.#isFit() ? 0 : session.proofPauseMs, () => this.#rested(rest));
+        rest.stop = this.#options.clock.after(this.#isFit() ? 0 : session.proofPauseMs, () => this.#rested());
     };
     const proven = (): void => {
       this.#checkedOn = epoch;
@@ -252,12 +252,11 @@ export class StickyTenure {
     this.#use = rest;
     this.#options.clock.afterPoll(() => {
       this.#leftUntilPoll = servedBetweenPolls;
-      this.#rested(rest);
+      this.#rested();
     });
   }
 
-  #rested(rest: Use): void {
-    if (this.#use !== rest) return;
+  #rested(): void {
     this.#use = free;
     this.#goOn();
   }

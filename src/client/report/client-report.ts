@@ -73,8 +73,8 @@ export class ClientReport {
   }
 
   /** A session has ended, whether the client closed it or lost it. */
-  ended(session: Session, why: SessionEnd): void {
-    this.#tracing.ended(session, why);
+  ended(why: SessionEnd): void {
+    this.#tracing.ended(why);
   }
 
   /**

@@ -35,8 +35,7 @@ export class SessionTracing {
     this.#outage ??= this.#begin(session, 'outage', session.connection.lastError);
   }
 
-  ended(session: Session, why: SessionEnd): void {
-    if (this.#session !== session) return;
+  ended(why: SessionEnd): void {
     this.#outage = this.#end(this.#outage, 'session-ended', why);
     this.#life = this.#end(this.#life, why);
   }

@@ -224,7 +224,7 @@ export class TreeFeed {
 
   /** All has been read once when no question is left. */
   #lookForEnd(): void {
-    if (this.#state !== 'reading' || this.#asked > 0 || this.#waiting.size > 0 || !this.serves(this.#session)) return;
+    if (this.#state !== 'reading' || this.#asked > 0 || !this.serves(this.#session)) return;
     this.#state = 'live';
     this.#reader.complete();
   }
