@@ -93,6 +93,17 @@ describe('client.health()', () => {
     expect(lab.client.health()).to.include({ held: 0, remainingMs: 0 });
   });
 
+  it('of a new session without an error of its own shows the last error of the session before', async () => {
+    await using _hold = await lab.mutex.acquire();
+    let atLoss: unknown;
+    lab.client.on('state', (state) => state === 'lost' && (atLoss = lab.client.health().lastError));
+    await lab.disconnect();
+    await lab.proxy.admit('silent');
+    await until('a new session has begun', () => lab.client.health().sessionId === undefined);
+    expect(lab.client.health().lastError).to.deep.equal(atLoss).and.to.be.an('object');
+    await lab.proxy.admit('served');
+  });
+
   it('counts no hold whose deadline has passed while the process was stopped', async () => {
     const hold = await lab.mutex.acquire();
     lab.stall(2 * sessionTimeoutMs);
