@@ -121,7 +121,7 @@ export class Judge implements Bench {
     this.taken.look();
     for (const [path, claims] of this.#claims) {
       if (claims.length < 2) continue;
-      const open = claims.filter((claim) => !claim.isReleased && !claim.isTold && !claim.owner.client.process.isDead);
+      const open = claims.filter((claim) => this.#isOpen(claim));
       if (open.length < claims.length) this.#claims.set(path, open);
       if (open.length >= 2) for (const claim of open) this.#lookFor(claim);
     }
@@ -171,6 +171,14 @@ export class Judge implements Bench {
       this.#lostSessions.add(sessionName(session));
       this.takenSession(session);
     }
+  }
+
+  /** I1, also while no other client wants the lock: a hold is told before the servers end its znode. */
+  deleted(path: string): void {
+    if (this.losses.isForced(path)) return;
+    for (const claim of [...this.#claims.values()].flat())
+      if (claim.path === path && this.#isOpen(claim) && this.#believes(claim))
+        this.tell('I1', `${nameOf(claim)} is valid, and its znode is gone`);
   }
 
   judgeEnd(): void {
@@ -244,6 +252,10 @@ export class Judge implements Bench {
     this.recorder.owner(owner.client.name, owner.id, { type: 'lost', reason: reasonOf(hold) });
     this.#leases.told(claim);
     this.losses.told(claim, reasonOf(hold));
+  }
+
+  #isOpen({ isReleased, isTold, owner: { client } }: Claim): boolean {
+    return !isReleased && !isTold && !client.process.isDead;
   }
 
   #take(): void {

@@ -66,6 +66,10 @@ export class Losses {
     this.#forced.add(path);
   }
 
+  isForced(path: string): boolean {
+    return this.#forced.has(path);
+  }
+
   /**
    * In a fault, a client gave up a connection on which it had asked for its session. A server may still grant it there,
    * also after the client has the session on the next connection (ZOOKEEPER-710).
@@ -121,7 +125,7 @@ export class Losses {
       }
       case 'node-deleted':
       case 'forced':
-        return this.#forced.has(path);
+        return this.isForced(path);
       case 'lease-expired':
       case 'client-closed':
         // Other rules judge the ends of leases and the close of clients.

@@ -104,6 +104,29 @@ describe('the judge of a simulation', () => {
     });
   });
 
+  describe('of a hold whose znode is gone', () => {
+    it('tells that it is valid', () => {
+      granted(1, simClient(), { deadline: 1 });
+      judge.deleted(znode(1));
+      expect(told()).to.deep.equal(['I1: p0c0#1 (_c_1-lock-0000000001) is valid, and its znode is gone']);
+    });
+
+    it('accepts that it was released, told or taken, or that its code does not run', () => {
+      bench.time = 10;
+      judge.released(granted(1).claim);
+      judge.losses.forced(znode(2));
+      granted(2);
+      judge.takenZnode(znode(3));
+      granted(3);
+      granted(4, simClient({ process: processAt(0, { isDead: true }) }));
+      granted(5, simClient({ process: processAt(9, { stalledUntil: 9 }) }), { deadline: 8 });
+      const { claim } = granted(6);
+      claim.isTold = true;
+      for (const n of [1, 2, 3, 4, 5, 6, 7]) judge.deleted(znode(n));
+      expect(told()).to.deep.equal([]);
+    });
+  });
+
   describe('of a hold that a third party took', () => {
     it('tells that its holder was never told', () => {
       granted(1);
