@@ -142,7 +142,7 @@ export class World implements Struck {
         if (call !== undefined) this.judge.calls.created(call);
         this.judge.tenures.created(path);
       }
-      deleted.forEach((path) => this.judge.deleted(path));
+      for (const path of deleted) this.judge.deleted(path);
       this.judge.calls.changed([...created, ...deleted]);
       this.judge.woken.changed(changes.map(({ path }) => path));
       this.herd.changed(created, deleted);

@@ -1,3 +1,4 @@
+import { isZooKeeperError } from '../../src/zookeeper/wire/zookeeper-error.ts';
 import type { Owner } from '../owner.ts';
 import type { Bench } from './bench.ts';
 
@@ -23,8 +24,8 @@ export class Refusals {
     const from = process.now;
     return (error) => {
       const why = whyNot(owner, error as Refusal, process.now - from);
-      const isLost = this.#isWiped && (error as Refusal).message?.startsWith('The shared count ') === true;
-      if (why !== undefined && !isLost) this.#bench.tell('refusal', `${owner.id} at ${owner.lock.path} ${why}`);
+      const isForgiven = this.#isWiped && isOfLostCount(error as Refusal);
+      if (why !== undefined && !isForgiven) this.#bench.tell('refusal', `${owner.id} at ${owner.lock.path} ${why}`);
     };
   }
 }
@@ -45,9 +46,15 @@ function whyNot({ call, library }: Owner, error: Refusal, tookMs: number): strin
   }
 }
 
+/** Until the application has written the count again, its znode is missing. */
+function isOfLostCount({ message, cause }: Refusal): boolean {
+  return message?.startsWith('The shared count ') === true && isZooKeeperError(cause, 'NO_NODE');
+}
+
 interface Refusal {
   readonly code?: unknown;
   readonly message?: string;
+  readonly cause?: unknown;
 }
 
 /** The calls whose owner holds nothing before them. */

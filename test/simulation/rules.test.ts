@@ -67,9 +67,11 @@ describe('the judge of a simulation', () => {
     ])
       expect(told(error)).to.deep.equal(['refusal']);
     expect(told({ code: 'ERR_LOCK_DEADLOCK' })).to.be.empty;
-    const uncounted = { code: 'ERR_LOCK_REQUEST_FAILED', message: 'The shared count /count cannot be read' };
-    expect(told(uncounted)).to.deep.equal(['refusal']);
-    expect(told(uncounted, true)).to.be.empty;
+    const uncounted = (error: number): unknown =>
+      new RequestFailedError('The shared count /count cannot be read', new ZooKeeperError(error, 'getData', '/count'));
+    expect(told(uncounted(-101))).to.deep.equal(['refusal']);
+    expect(told(uncounted(-101), true)).to.be.empty;
+    expect(told(uncounted(-4), true)).to.deep.equal(['refusal']);
   });
 
   describe('of places', () => {
