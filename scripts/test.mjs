@@ -8,7 +8,7 @@ import { sumOf } from './shards.mjs';
 import { behaviourOfBothWorlds, contract, fastSuites, filesOf, globOf } from './suites.mjs';
 
 const isFolder = (arg) => statSync(arg, { throwIfNoEntry: false })?.isDirectory() === true;
-const isMeantAsOne = (arg, before = '') => /^(\.\/)?test\/.*(?<!\.ts)$/.test(arg) && !before.startsWith('-');
+const isMeantAsOne = (arg, before = '') => /^(\.\/)?test\/.*(?<!\.ts)$/.test(arg) && !/^-(?!-verbose$)/.test(before);
 const args = process.argv
   .slice(2)
   .flatMap((arg, index, all) => (isFolder(arg) || isMeantAsOne(arg, all[index - 1]) ? testsIn(arg) : [arg]));

@@ -48,8 +48,8 @@ describe('a run of several test files', function () {
 
   it('of a folder: runs its tests, also with a slash at its end, and no others if it has none', () => {
     expect(run('test/unit/bench/').stdout).to.include('of unit').and.not.include('of behaviour');
-    for (const none of [folder, 'test/unit/benc']) {
-      const { status, stderr } = spawnSync(process.execPath, ['scripts/test.mjs', none], {
+    for (const [none, ...before] of [[folder], ['test/unit/benc'], ['test/unit/benc', '--verbose']] as const) {
+      const { status, stderr } = spawnSync(process.execPath, ['scripts/test.mjs', ...before, none], {
         cwd: root,
         encoding: 'utf8',
       });
