@@ -50,8 +50,8 @@ export class Taken {
       this.#bench.tell('taken', `${nameOf(claim)} was handed its lock without a connection`);
     const takenAt = this.#takenAt.get(path) ?? Infinity;
     const beganAt = owner.client.connectedAt.get(claim.sessionId) ?? -Infinity;
-    const isEarlyHandOver =
-      this.#bench.now() < claim.calledAt + latestWatchedMs && this.#ownBefore(claim) !== undefined;
+    // The waiter saw its znode on an earlier connection. Later than the call, if the answer to the create was lost.
+    const isEarlyHandOver = this.#bench.now() < beganAt + latestWatchedMs && this.#ownBefore(claim) !== undefined;
     if (takenAt + this.#laggingMs < beganAt && takenAt > this.#outageUntil && !isEarlyHandOver)
       this.#bench.tell('taken', `${nameOf(claim)} was granted a znode that was gone before its connection began`);
   }

@@ -321,6 +321,17 @@ describe('the judge of a simulation', () => {
       expect(bench.told).to.deep.equal(['taken']);
     });
 
+    it('accepts the hand-over of a znode that was gone before its waiter watched it', () => {
+      taken.taken(znode(2));
+      bench.znodes.set(znode(1), 2n);
+      bench.time = 1_200;
+      grantedAfter(200, true);
+      expect(bench.told).to.deep.equal([]);
+      bench.time = 1_400;
+      grantedAfter(200, true);
+      expect(bench.told).to.deep.equal(['taken']);
+    });
+
     it('tells a holder that goes on after its client has got the event', () => {
       const claim = grantedAfter(0, true);
       taken.heard([claim], claim.path, 2n); // it has just been granted, and does not watch yet
