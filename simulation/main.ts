@@ -2,6 +2,8 @@
 // --corpus file: first the plans of a corpus. --steer file: after each seed a crossing of two plans that have reached
 // something new. These plans go into the file.
 // --all-points: fail if a point that the library marks was not reached, unless `unreached` says why.
+import { accessSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Random } from '../lab/random.ts';
 import { Corpus } from './corpus.ts';
 import { planOf, textOf, type Lineage } from './lineage.ts';
@@ -34,6 +36,8 @@ async function runPlans({ plans, needsAllPoints, minutes = Infinity, ...options 
     deletionsExcused: 0,
     virtualMs: 0,
   };
+  const steered = plans.then.are === 'seeds' ? plans.then.steered : undefined;
+  if (steered !== undefined) accessSync(dirname(steered));
   const startedAt = performance.now();
   let [seeds, failed] = [0, 0];
   // Before the first plan runs, because a run that hangs or crashes prints nothing else.
@@ -62,7 +66,7 @@ async function runPlans({ plans, needsAllPoints, minutes = Infinity, ...options 
   console.log(points.table());
   const { missed } = points;
   console.log(reachedBy(points, corpus));
-  if (plans.then.are === 'steered') corpus.write(plans.then.file);
+  if (steered !== undefined) corpus.write(steered);
   const due = needsAllPoints ? missed.filter((point) => !unreached.has(point)) : [];
   for (const point of due) console.log(`NOT REACHED: ${point}`);
   console.log(`${failed} seeds with a violation`);
@@ -76,11 +80,10 @@ function reachedBy({ all, missed }: Points, { features, size }: Corpus): string 
 function* lineagesOf({ corpus: file, then }: Plans, corpus: Corpus): Iterable<Lineage> {
   if (file !== undefined) yield* Corpus.read(file);
   if (then.are === 'one') yield then.lineage;
-  else if (then.are === 'seeds') for (let seed = then.from; seed <= then.to; seed += 1) yield [seed];
   else
-    for (let seed = then.from, random = new Random(seed, 5); ; seed += 1) {
+    for (let seed = then.from, random = new Random(seed, 5); seed <= then.to; seed += 1) {
       yield [seed];
-      const crossing = corpus.crossing(random);
+      const crossing = then.steered === undefined ? undefined : corpus.crossing(random);
       if (crossing) yield crossing;
     }
 }
@@ -88,7 +91,8 @@ function* lineagesOf({ corpus: file, then }: Plans, corpus: Corpus): Iterable<Li
 function described({ corpus, then }: Plans): string {
   const first = corpus === undefined ? '' : `the plans of ${corpus}, then `;
   if (then.are === 'one') return `${first}the plan ${textOf(then.lineage)}`;
-  return `${first}${then.are === 'steered' ? 'steered plans' : 'seeds'} from ${then.from} on`;
+  const range = then.to === Infinity ? `from ${then.from} on` : `${then.from} to ${then.to}`;
+  return `${first}seeds ${range}${then.steered === undefined ? '' : ', and crossings'}`;
 }
 
 async function tell(

@@ -44,13 +44,13 @@ export function readOptions(args: readonly string[]): SimulationOptions {
   };
 }
 
-/** The plans to run: first those of a corpus, then a range of seeds or one plan, or plans that a corpus steers. */
+/** The plans to run: first those of a corpus, then one plan, or those of a range of seeds. */
 export interface Plans {
   readonly corpus: string | undefined;
   readonly then:
-    | { readonly are: 'seeds'; readonly from: number; readonly to: number }
     | { readonly are: 'one'; readonly lineage: Lineage }
-    | { readonly are: 'steered'; readonly from: number; readonly file: string };
+    /** `steered`: the file for the plans that have reached something new, two of which are crossed after each seed. */
+    | { readonly are: 'seeds'; readonly from: number; readonly to: number; readonly steered: string | undefined };
 }
 
 /** Without seeds, a run of some minutes begins at a fresh one. */
@@ -59,20 +59,17 @@ function plansOf(
   isTimed: boolean,
 ): Plans {
   const fresh = 1 + Math.floor(Math.random() * mostSeed);
-  const [, first, last] = /^(\d+)(?:\.\.(\d+))?$/.exec(seeds ?? '') ?? [];
-  const lineage = lineageOf(seeds ?? '');
-  if (seeds !== undefined && first === undefined && lineage === undefined)
-    throw new RangeError(
-      `Expected --seeds to be one seed, a range such as 1..1000, or a plan such as 17~5003, got ${JSON.stringify(seeds)}`,
-    );
-  if (steer !== undefined) return { corpus, then: { are: 'steered', from: Number(first ?? fresh), file: steer } };
-  if (seeds === undefined) {
-    const [from, to] = isTimed ? [fresh, Infinity] : [1, 1_000];
-    return { corpus, then: { are: 'seeds', from, to } };
-  }
+  const text = seeds ?? (isTimed ? String(fresh) : '1..1000');
+  const [, first, last] = /^(\d+)(?:\.\.(\d+))?$/.exec(text) ?? [];
+  const lineage = steer === undefined ? lineageOf(text) : undefined;
   if (first === undefined && lineage) return { corpus, then: { are: 'one', lineage } };
   const from = Number(first);
-  return { corpus, then: { are: 'seeds', from, to: last === undefined ? (isTimed ? Infinity : from) : Number(last) } };
+  const to = last === undefined ? (isTimed ? Infinity : from) : Number(last);
+  // A run of no seed would pass.
+  if (from <= to) return { corpus, then: { are: 'seeds', from, to, steered: steer } };
+  throw new RangeError(
+    `Expected --seeds to be one seed, a range such as 1..1000, or without --steer a plan such as 17~5003, got ${JSON.stringify(seeds)}`,
+  );
 }
 
 const mostSeed = 2 ** 24;
