@@ -44,6 +44,15 @@ describe('the traits of servers', () => {
     expect(end('multi', 'createContainer')).to.equal('createContainer');
   });
 
+  it('blame nothing for the ends of servers that may have broken down one after another, but for six of them', () => {
+    const endAt = (name: string): string | undefined => traits.endedAt(requests('sync'), name)?.why.operation;
+    for (const name of ['a', 'b', 'c', 'd', 'e']) expect(endAt(name), name).to.equal(undefined);
+    expect(endAt('f')).to.equal('sync');
+    traits.answered('sync', 0);
+    for (const name of ['a', 'b', 'c']) expect(endAt(name), name).to.equal(undefined);
+    expect(endAt('a')).to.equal('sync');
+  });
+
   it('send a request alone that no server has answered, after two ends, unless a server has passed it over', () => {
     const createContainer = requests('createContainer');
     const isAlone = (): boolean => traits.goesAlone({ name: 'createContainer', kind: 'write' });

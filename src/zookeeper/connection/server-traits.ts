@@ -30,7 +30,7 @@ export class ServerTraits {
    * than all that were answered, or the first of those that some servers lack. Or else it is the last suspect, as long as
    * that has no answer, because other requests were on their way beside it. Or else it is one that was also in flight at
    * the last end, or the newest that no server has ever answered. Returns the reason if the evidence is enough, as after
-   * three such ends in a row.
+   * three such ends in a row, two of them by one server.
    */
   endedAt(requests: readonly SentRequest[], server: string, treatment?: Treatment): Lack | undefined {
     const hasPassedOver = treatment === 'passed over';
@@ -53,7 +53,7 @@ export class ServerTraits {
     const ends = [...(earlier?.ends ?? []), why].slice(-enoughEvidence);
     const evidence = weight + (earlier?.evidence ?? 0);
     this.#suspect = { kind, ends, evidence };
-    if (evidence < enoughEvidence) {
+    if (evidence < enoughEvidence || !(treatment !== undefined || mayBeBlamed(ends))) {
       if (evidence > usualWeight && !hasPassedOver && suspect && !this.#isKnown(suspect))
         this.#doubtOnly(kind, why.bytes);
       return undefined;
@@ -253,6 +253,11 @@ function endOf(request: SentRequest, server: string, isPassedOver = false): Unkn
   const bytes = isLong(request) ? request.bytes : 0;
   const how = isPassedOver ? 'does not answer' : 'ends each connection on which it gets';
   return new UnknownRequestError(server, request.name, how, bytes);
+}
+
+/** Servers that break down one after another end their connections too. One that ends two of them has come back. */
+function mayBeBlamed(ends: readonly UnknownRequestError[]): boolean {
+  return ends.length === enoughEvidence || new Set(ends.map(({ server }) => server)).size < ends.length;
 }
 
 function isOftenMissing({ name }: SentRequest): boolean {
