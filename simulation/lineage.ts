@@ -5,7 +5,7 @@ import { withMultiLocks } from './draw-multi-locks.ts';
 import { drawPlan } from './draw-plan.ts';
 import { withWipe } from './draw-wipe.ts';
 import { withTurns } from './draw-turns.ts';
-import type { LockPlan, Plan } from './plan.ts';
+import type { LockPlan, Plan, Step } from './plan.ts';
 
 /**
  * A plan by the seeds that it comes from: its own, and those of the plans that it was crossed with. Its text, such as
@@ -44,23 +44,30 @@ function drawn(seed: number, size: Size): Plan {
  */
 function crossed(plan: Plan, seed: number, size: Size): Plan {
   const random = new Random(seed, 4);
-  const mate = drawn(seed, size);
-  const { locks } = plan;
+  const mate = behind(plan.locks.length, drawn(seed, size));
   const share = random.between(0.2, 0.8);
   const begin = plan.steps.slice(0, Math.ceil(share * plan.steps.length));
   const end = mate.steps.slice(Math.ceil(share * mate.steps.length));
   // The end begins while the begin goes on.
   const laterMs = (begin[random.whole(begin.length)]?.at ?? 0) - (end[0]?.at ?? 0);
-  const moved = end.map((step) => ({
-    ...step,
-    at: step.at + laterMs,
-    ...('lock' in step && { lock: step.lock + locks.length }),
-  }));
+  const moved = end.map((step) => ({ ...step, at: step.at + laterMs }));
   return {
     ...(random.chance(0.5) ? plan : mate),
     seed,
-    locks: [...locks, ...mate.locks.map((lock) => renamed(lock, locks.length))],
+    locks: [...plan.locks, ...mate.locks],
     steps: [...begin, ...moved].toSorted((a, b) => a.at - b.at),
+  };
+}
+
+/** The plan, with its locks behind so many others. */
+function behind(others: number, plan: Plan): Plan {
+  const { locks, steps, prologue } = plan;
+  const shifted = (step: Step): Step => ('lock' in step ? { ...step, lock: step.lock + others } : step);
+  return {
+    ...plan,
+    locks: locks.map((lock) => renamed(lock, others)),
+    steps: steps.map(shifted),
+    ...(prologue && { prologue: { ...prologue, steps: prologue.steps.map(shifted) } }),
   };
 }
 

@@ -30,8 +30,8 @@ describe('a lineage', () => {
   });
 
   it('crosses two plans: each step keeps its lock, and no two locks have one path', () => {
-    const callsOf = ({ locks, steps }: Plan): string[] =>
-      steps.flatMap((step) =>
+    const callsOf = ({ locks, steps, prologue }: Plan): string[] =>
+      [...(prologue?.steps ?? []), ...steps].flatMap((step) =>
         step.do === 'call'
           ? [JSON.stringify({ ...step, at: 0, lock: { ...locks[step.lock], path: '', sharedCount: '' } })]
           : [],
