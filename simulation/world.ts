@@ -141,6 +141,7 @@ export class World implements Struck {
         const call = this.places.created(path);
         if (call !== undefined) this.judge.calls.created(call);
         this.judge.tenures.created(path);
+        this.judge.taken.created(path);
       }
       for (const path of deleted) this.judge.deleted(path);
       this.judge.calls.changed([...created, ...deleted]);

@@ -11,6 +11,7 @@ import { isOrdered } from './order.ts';
  */
 export class Taken {
   readonly #bench: Bench;
+  readonly #createdAt = new Map<string, number>();
   /** When znodes were deleted by a third party. */
   readonly #takenAt = new Map<string, number>();
   /** When the holders of these znodes released with a connection. It may have ended before the next one was proven. */
@@ -25,6 +26,10 @@ export class Taken {
     this.#bench = bench;
     this.#outageMs = 1.3 * sessionTimeoutMs;
     this.#laggingMs = shortestWatchedMs + 10 * mostDelayMs;
+  }
+
+  created(path: string): void {
+    this.#createdAt.set(path, this.#bench.now());
   }
 
   taken(path: string): void {
@@ -50,7 +55,7 @@ export class Taken {
       this.#bench.tell('taken', `${nameOf(claim)} was handed its lock without a connection`);
     const takenAt = this.#takenAt.get(path) ?? Infinity;
     const beganAt = owner.client.connectedAt.get(claim.sessionId) ?? -Infinity;
-    // The waiter saw its znode on an earlier connection. Later than the call, if the answer to the create was lost.
+    // It saw its znode on an earlier connection, which may be long after the call: the answer to its create may be lost.
     const isEarlyHandOver = this.#bench.now() < beganAt + latestWatchedMs && this.#ownBefore(claim) !== undefined;
     if (takenAt + this.#laggingMs < beganAt && takenAt > this.#outageUntil && !isEarlyHandOver)
       this.#bench.tell('taken', `${nameOf(claim)} was granted a znode that was gone before its connection began`);
@@ -59,7 +64,9 @@ export class Taken {
   /** True if the holder before it released without a connection. */
   #isUnconfirmed(claim: Claim): boolean {
     const before = this.#ownBefore(claim);
-    return before !== undefined && claim.calledAt > (this.#handedOverAt.get(before) ?? -Infinity);
+    // The judge learns of a later term of `lead` only with its grant.
+    const waitsSince = Math.min(claim.calledAt, this.#createdAt.get(claim.path) ?? Infinity);
+    return before !== undefined && waitsSince > (this.#handedOverAt.get(before) ?? -Infinity);
   }
 
   /** The last znode of the same session that stands before it: the holder's, from which it got the lock. */

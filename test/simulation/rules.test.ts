@@ -310,6 +310,9 @@ describe('the judge of a simulation', () => {
       expect(handedOver(true, 1)).to.deep.equal(['taken']);
       expect(handedOver(true)).to.deep.equal([]);
       expect(handedOver(false)).to.deep.equal(['taken']);
+      // A later term of `lead` is called when it is granted.
+      taken.created(znode(2));
+      expect(handedOver(true, 1)).to.deep.equal([]);
     });
 
     it('tells the grant of a znode that was gone before the connection began', () => {
