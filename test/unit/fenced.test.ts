@@ -4,7 +4,7 @@ import type { Fence } from '../../packages/guards/src/fence.ts';
 import { rejection } from '../../lab/until.ts';
 
 describe('a guarded transaction', () => {
-  it('closes a connection that its pool has only after the hold was lost', async () => {
+  it('closes a connection that its pool gives only after the hold was lost', async () => {
     const loss = new AbortController();
     let resolve: (late: Transaction<object>) => void = () => undefined;
     const begun = new Promise<Transaction<object>>((give) => (resolve = give));

@@ -53,6 +53,11 @@ describe('the traits of servers', () => {
     expect(endAt('a')).to.equal('sync');
   });
 
+  it('blame a request at the third end by three servers that have passed it over', () => {
+    const ends = ['a', 'b', 'c'].map((name) => traits.endedAt(requests('exists'), name, 'passed over')?.why.operation);
+    expect(ends).to.deep.equal([undefined, undefined, 'exists']);
+  });
+
   it('send a request alone that no server has answered, after two ends, unless a server has passed it over', () => {
     const createContainer = requests('createContainer');
     const isAlone = (): boolean => traits.goesAlone({ name: 'createContainer', kind: 'write' });

@@ -53,7 +53,7 @@ export class ServerTraits {
     const ends = [...(earlier?.ends ?? []), why].slice(-enoughEvidence);
     const evidence = weight + (earlier?.evidence ?? 0);
     this.#suspect = { kind, ends, evidence };
-    if (evidence < enoughEvidence || !(treatment !== undefined || mayBeBlamed(ends))) {
+    if (evidence < enoughEvidence || (treatment === undefined && !mayBeBlamed(ends))) {
       if (evidence > usualWeight && !hasPassedOver && suspect && !this.#isKnown(suspect))
         this.#doubtOnly(kind, why.bytes);
       return undefined;

@@ -284,7 +284,7 @@ for (const server of ['a server with recursive watches', 'an older server'] as c
       await waiting;
     });
 
-    it('tells a release and a wait that ends with it from the end of a session that has another znode', async () => {
+    it('tells a release from the end of a session that has another znode, also if a wait ends with it', async () => {
       const both = await lab.connect({}, lab.connectString);
       await open();
       await using blocker = await lab.theirs.acquire();
