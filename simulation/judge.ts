@@ -164,9 +164,10 @@ export class Judge implements Bench {
     this.#take();
   }
 
-  /** The servers lose their data, and with it these sessions. */
+  /** The servers lose their data, and with it these sessions. Those of earlier grants may have ended before. */
   wiped(sessions: readonly bigint[]): void {
     this.refusals.wiped();
+    for (const { sessionId } of this.grants) this.#lostSessions.add(sessionName(sessionId));
     for (const session of sessions) {
       this.#lostSessions.add(sessionName(session));
       this.takenSession(session);

@@ -53,9 +53,12 @@ describe('the judge of a simulation', () => {
     });
 
     it('judges the grants before the servers lost their data apart from those after it', () => {
-      granted(3);
+      judge.released(granted(3).claim);
+      bench.time = 0.5;
+      granted(4);
       bench.time = 1;
-      judge.wiped([3n]);
+      // The session of the first grant has ended before.
+      judge.wiped([4n]);
       granted(1);
       judge.look();
       expect(found()).to.deep.equal([]);
