@@ -331,9 +331,11 @@ describe('hold.transaction()', () => {
       .to.be.instanceOf(RangeError)
       .and.to.have.property('message')
       .that.contains('1000000');
-    const many = hold.transaction();
+    const [many, most] = [hold.transaction(), hold.transaction()];
     for (let index = 0; index < 1_001; index += 1) many.check(base);
+    for (let index = 0; index < 1_000; index += 1) most.check(base);
     expect(await rejection(many.commit())).to.be.instanceOf(RangeError);
+    await most.commit();
     expect(await lab.observer.children(base)).to.deep.equal([]);
   });
 

@@ -1,6 +1,12 @@
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { ConnectionTimeoutError, ForeignNodeError, LockError, LockTimeoutError } from '../../src/index.ts';
+import {
+  ConnectionTimeoutError,
+  ForeignNodeError,
+  LockError,
+  LockTimeoutError,
+  OutcomeUnknownError,
+} from '../../src/index.ts';
 
 describe('an error', () => {
   it('is a LockError by its brand, even if another copy of the package created it', () => {
@@ -18,6 +24,14 @@ describe('an error', () => {
     const error = new ForeignNodeError('/locks', names);
     expect(error.message).to.contain('create: a, b, c, d, e and 2 more. They may be');
     expect(error.foreign).to.deep.equal(names);
+  });
+
+  it('of an unknown outcome names the first three paths to read, and the number of the others', () => {
+    const unknown = (...paths: string[]): string =>
+      new OutcomeUnknownError('/locks/a/1', paths, new Error('lost')).message.split('and read ')[1] ?? '';
+    expect(unknown('/a', '/b', '/c')).to.match(/^\/a, \/b, \/c after a sync/);
+    expect(unknown('/a', '/b', '/c', '/d', '/e')).to.match(/^\/a, \/b, \/c and 2 more after a sync/);
+    expect(unknown()).to.match(/^what the transaction changes after a sync/);
   });
 
   describe('of a connection that took too long', () => {

@@ -88,6 +88,19 @@ describe('Watches', () => {
 });
 
 describe('the watches of a session', () => {
+  it('tell a listener only the events of its kind, and a deletion in both', async () => {
+    const session = { isConnected: true, find: () => Promise.resolve({}), request: () => Promise.resolve() };
+    const watches = new SessionWatches(session as never);
+    const heard: string[] = [];
+    for (const kind of ['data', 'children'] as const)
+      for (const path of ['/a', '/b', '/c'])
+        await watches.plant(path, kind, (event) => heard.push(`${path} ${kind} ${event}`));
+    watches.fired('/a', 'changed');
+    watches.fired('/b', 'children');
+    watches.fired('/c', 'deleted');
+    expect(heard).to.deep.equal(['/a data changed', '/b children children', '/c data deleted', '/c children deleted']);
+  });
+
   for (const [what, kind, there, events, isWanted, removed] of [
     ['no event', 'data', {}, [], false, []],
     ['an event of an earlier watch', 'data', {}, ['changed'], false, ['/a']],

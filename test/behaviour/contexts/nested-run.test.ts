@@ -77,6 +77,13 @@ describe('a lockContext.run', () => {
     expect(error?.message).to.contain('timeoutMs or a signal').and.to.contain('lockContext.bind');
   });
 
+  it('that has a signal waits until it aborts', async () => {
+    await lab.mutex.withLock(async () => {
+      const error = await lockContext.run(() => rejection(lab.mutex.acquire({ signal: AbortSignal.timeout(50) })));
+      expect(error.name).to.equal('TimeoutError');
+    });
+  });
+
   it('that waits for another client, or for a sibling job, is no deadlock', async () => {
     const section = new CriticalSection(lab.theirs, 3);
     const visit = (): Promise<void> => lockContext.run(() => lab.mutex.withLock(() => section.visit()));
