@@ -92,6 +92,8 @@ describe('a client that loses the right to read a znode while it waits for an ev
     it(`gives up a sticky lock that is ${use} within two session timeouts after another client has queued up`, async () => {
       const mutex = new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 600_000 } });
       await mutex.withLock(() => lab.sleep(100));
+      // Its question has been asked again by then, and must be asked once more.
+      await lab.sleep(2.5 * sessionTimeoutMs);
       await using reader = await account(lab.connectString, { auth: [digest(secret)] });
       await reader.setAcl(lab.path, onlyForReader);
       const useAgain = async (): Promise<void> => {
