@@ -142,6 +142,14 @@ describe('Deadline', () => {
     expect(told).to.have.length(1);
   });
 
+  it('calls no listener that was removed before its end', () => {
+    const one = deadline({ timeoutMs: 5 });
+    const told: unknown[] = [];
+    one.onEnd((error) => told.push(error))();
+    client.clock.advance(5);
+    expect(told).to.be.empty;
+  });
+
   it('ends for a reason of the call: every pending wait rejects with that reason', async () => {
     const one = deadline();
     const waiting = rejection(one.wait(never));

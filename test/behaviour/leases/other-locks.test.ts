@@ -101,6 +101,8 @@ describe('the leaseMs', () => {
       expect(holder?.data.toString()).to.equal('both');
       const signals = [hold.signal, ...hold.holds.map(({ signal }) => signal)];
       expect(hold.remainingMs).to.be.closeTo(Math.min(...hold.holds.map(({ remainingMs }) => remainingMs)), codeMs);
+      expect(() => hold.renew('100' as never)).to.throw(TypeError, 'leaseMs');
+      expect(() => hold.renew(0)).to.throw(RangeError, 'leaseMs');
       hold.renew(100);
       expect(hold.remainingMs).to.be.closeTo(100, codeMs);
       for (const signal of signals)
