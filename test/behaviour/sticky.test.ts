@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { InterProcessMutex, type Hold } from '../../src/index.ts';
+import { InterProcessMutex, revoke, type Hold } from '../../src/index.ts';
 import { Grant } from '../../src/internals/grant.ts';
 import { answered, from, once as atNext } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
@@ -126,6 +126,24 @@ describe('a sticky lock', () => {
     await holder.release();
     await Promise.all([...before, remote, ...after]);
     expect(order).to.deep.equal(['before 1', 'before 2', 'remote', 'after 1', 'after 2']);
+  });
+
+  it('lets no late list of its queue free a lock that it has granted meanwhile', async () => {
+    const mutex = sticky();
+    const hold = await mutex.acquire();
+    const [first, second] = [mutex.acquire(), mutex.acquire()];
+    let isSecondServed = false;
+    void second.then(() => (isSecondServed = true));
+    // The client reads that it is asked to release the lock when the release asks who waits.
+    const read = lab.proxy.seen(from('client', 'getData'));
+    await revoke(lab.other, hold.path);
+    await read;
+    await hold.release();
+    const one = await first;
+    await lab.sleep(500);
+    expect([one.isValid, isSecondServed]).to.deep.equal([true, false]);
+    await one.release();
+    await (await second).release();
   });
 
   it('that had to wait serves the other clients before local waiters that come after its grant', async () => {
