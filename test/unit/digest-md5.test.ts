@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { answerChallenge, isConfirmed } from '../../src/zookeeper/wire/digest-md5.ts';
+import { DigestMd5Handshake } from '../../src/zookeeper/wire/digest-md5-handshake.ts';
 
 const account = { username: 'chris', password: 'secret' };
 const challenge = (fields: string): Buffer => Buffer.from(fields);
@@ -70,5 +71,23 @@ describe('the answer to a challenge of DIGEST-MD5', () => {
     const old = challenge('nonce="n",algorithm=md5-sess');
     expect(() => answerChallenge(old, { username: 'Ω', password: 'x' }, 'c')).to.throw(RangeError, 'ISO 8859-1');
     expect(answerChallenge(old, { username: 'ä', password: 'ü' }, 'c').token).to.be.instanceOf(Buffer);
+  });
+});
+
+describe('the handshake of DIGEST-MD5', () => {
+  it('is refused by an empty message, and by a server that does not know the password', () => {
+    const handshake = new DigestMd5Handshake({ ...account, uuid: () => 'c' });
+    const refusal = (token: Buffer): unknown => {
+      try {
+        return handshake.next(token);
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(handshake.begin()).to.have.length(0);
+    expect(refusal(Buffer.alloc(0))).to.have.property('why', 'no-sasl');
+    expect(refusal(challenge(usual))).to.be.instanceOf(Buffer);
+    expect(refusal(Buffer.alloc(0))).to.have.property('why', 'account');
+    expect(refusal(Buffer.from(`rspauth=${'0'.repeat(32)}`))).to.have.property('why', 'server');
   });
 });

@@ -5,19 +5,14 @@ import { Reader } from '../../src/zookeeper/wire/wire.ts';
 import { RecordWriter } from '../../lab/wire/record.ts';
 
 describe('the number that the next sequential child gets', () => {
-  const nextOf = (creates: number, deletes: number): number => {
+  const nextOf = (creates: number, deletes: number, names: readonly string[] = []): number => {
     const stat = Buffer.alloc(68);
     // The server counts in 32 bits.
     stat.writeInt32BE((creates + deletes) | 0, 36);
     stat.writeInt32BE(creates - deletes, 56);
-    return getChildList('/lock').read(
-      new Reader(
-        new RecordWriter()
-          .vector([], () => undefined)
-          .raw(stat)
-          .body(),
-      ),
-    ).next;
+    const list = new RecordWriter();
+    list.vector(names, (name) => list.bytes(name)).raw(stat);
+    return getChildList('/lock').read(new Reader(list.body())).next;
   };
 
   it('is the number of creates', () => {
@@ -26,6 +21,11 @@ describe('the number that the next sequential child gets', () => {
 
   it('is right after 2^30 creates and deletes, too', () => {
     expect(nextOf(2 ** 30 + 10, 2 ** 30 + 7)).to.equal(2 ** 30 + 10);
+  });
+
+  it('is not read from a list with a name that none can have', () => {
+    for (const name of ['', 'a/b']) expect(() => nextOf(7, 4, ['a', name])).to.throw(RangeError, 'a name that is none');
+    expect(nextOf(7, 4, ['a', 'b'])).to.equal(7);
   });
 
   it('makes a name doubtful that has a later number, and the second one of two with the same number', () => {

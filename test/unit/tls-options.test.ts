@@ -68,6 +68,10 @@ describe('the option tls', () => {
     expect(check?.('zk2', certificate)).to.equal(failure);
   });
 
+  it('refuses a text as the answer whether certificates are checked', () => {
+    expect(() => checkTls({ rejectUnauthorized: 'false' as never }, noLog)).to.throw(TypeError, 'true or false');
+  });
+
   it('warns once about a certificate that is not checked, and not before it is used', () => {
     const warnings: string[] = [];
     const log = { ...noLog, warn: (text: string) => void warnings.push(text) };

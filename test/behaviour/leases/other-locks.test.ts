@@ -110,6 +110,7 @@ describe('the leaseMs', () => {
           .to.be.instanceOf(LockLostError)
           .and.to.include(expired);
       expect([hold.isValid, hold.remainingMs]).to.deep.equal([false, 0]);
+      expect(hold.toJSON()).to.include({ state: 'lost', reason: 'lease-expired' });
       expect(() => hold.renew(100)).to.throw(LockLostError);
       expect(await hold.release()).to.equal('lost');
       await free();
