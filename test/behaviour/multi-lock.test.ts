@@ -207,6 +207,13 @@ describe('a multi-lock', () => {
       }),
   });
 
+  it('begins no transaction with a lock of your own, because no znode of it could be checked', async () => {
+    for (const locks of [[mutex('a'), ownLock(() => {})], [ownLock(() => {})]]) {
+      await using hold = await new InterProcessMultiLock(locks).acquire();
+      expect(() => hold.transaction()).to.throw(TypeError, 'locks of this library and of one client');
+    }
+  });
+
   it('releases the hold of a lock of your own once, at the end of its lease', async () => {
     let releases = 0;
     const own = ownLock(() => (releases += 1));
