@@ -8,10 +8,12 @@ import { startMs, World } from './world.ts';
 export class Simulation {
   readonly world: World;
   readonly #plan: Plan;
+  readonly #boundMs: number;
   #at: At = { is: 'running' };
 
   constructor(plan: Plan) {
     this.#plan = plan;
+    this.#boundMs = boundOf(plan);
     this.world = new World(plan);
   }
 
@@ -71,7 +73,7 @@ export class Simulation {
       case 'running':
         return false;
       case 'healed': {
-        if (agenda.now > this.#at.since + boundOf(this.#plan)) {
+        if (agenda.now > this.#at.since + this.#boundMs) {
           this.#tellPending();
           return true;
         }

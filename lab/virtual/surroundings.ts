@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { Surroundings } from '../../src/client/surroundings.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import { inNoContext } from '../../src/support/no-context.ts';
@@ -39,6 +40,11 @@ export function clockOf(whose: VirtualProcess, time: VirtualTime, leastMs = 1): 
 
 /** The clock of a virtual server, whose time is that of the day. */
 export function serverClock(whose: VirtualProcess, time: VirtualTime, leastMs = 1): Pick<Clock, 'now' | 'after'> {
-  const clock = clockOf(whose, time, leastMs);
-  return { now: () => startWallMs + clock.now(), after: clock.after };
+  return {
+    now: () => startWallMs + whose.now,
+    after: (delayMs, run) => time.add(Math.max(leastMs, delayMs), phases.timer, run, { whose, resource: servers }),
+  };
 }
+
+/** One for all events of servers, in which no code of an application runs. */
+const servers = new AsyncResource('servers');

@@ -27,6 +27,7 @@ export class VirtualTime {
   #limit: { readonly at: number; readonly giveUp: () => void } | undefined;
   #realTimer: NodeJS.Timeout | undefined;
   #emptyTurns = 0;
+  #turnsAhead = 0;
   #reads = 0;
 
   /** The process whose code runs now. */
@@ -88,14 +89,22 @@ export class VirtualTime {
   #drive(): void {
     if (this.#isDriven || this.#isStopped) return;
     this.#isDriven = true;
-    driver.runInAsyncScope(nextTurn, undefined, this.#turn);
+    driver.runInAsyncScope(() => this.#goOn());
+  }
+
+  #goOn(): void {
+    if (this.#turnsAhead > 0) return;
+    // Node runs all promises between two immediates, and looks for what is real only after the last of them.
+    this.#turnsAhead = this.waitsForReal ? 1 : 64;
+    for (let turn = 0; turn < this.#turnsAhead; turn += 1) nextTurn(this.#turn);
   }
 
   readonly #turn = (): void => {
-    if (this.#isStopped) return;
+    this.#turnsAhead -= 1;
+    if (this.#isStopped || !this.#isDriven) return;
     this.#reads = 0;
     if (this.afterEach()) {
-      nextTurn(this.#turn);
+      this.#goOn();
       return;
     }
     const next = this.#next();
@@ -105,7 +114,7 @@ export class VirtualTime {
       return;
     }
     // Before `run`, which may throw.
-    nextTurn(this.#turn);
+    this.#goOn();
     if (next === 'later') return;
     this.last = next;
     next.run();
