@@ -47,9 +47,14 @@ export class Copy {
  */
 export async function catchAll(all, part, isCaught) {
   const builds = all.filter(({ name }) => name.includes(part));
+  if (builds.length === 0) {
+    console.log(`No broken build has a name with "${part}"`);
+    process.exitCode = 1;
+    return;
+  }
   const copy = new Copy(temporaryFolder('broken'));
   const types = new Types(copy.folder, [...new Set(builds.flatMap(filesOf))]);
-  let problems = builds.length === 0 ? 1 : 0;
+  let problems = 0;
   for (const build of builds) {
     const reverts = broken(build, copy);
     const errors = types.errorsIn(filesOf(build));

@@ -495,6 +495,18 @@ describe('revocation', () => {
       expect(await forceRelease(lab.other, taken.path, { timeoutMs: 5_000 })).to.equal('released');
     });
 
+    it('that is idle, by forceRelease: no caller is granted its znode while that is deleted', async () => {
+      const { mutex, path } = await idle('taken-idle');
+      const deleted = lab.proxy.seen(
+        (frame) => frame.from === 'client' && frame.op === 'delete' && frame.path === path,
+      );
+      const forcing = forceRelease(lab.other, path, { timeoutMs: 5_000 });
+      await deleted;
+      await using hold = await mutex.acquire();
+      expect(hold.path).to.not.equal(path);
+      expect(await forcing).to.equal('released');
+    });
+
     it('that is held, by revoke: the listener is called, and the lock is not kept after the release', async () => {
       const { mutex, theirs, path } = await idle('asked');
       const { reach } = requests(mutex);
