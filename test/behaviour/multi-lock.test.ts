@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import {
+  ForeignNodeError,
   InterProcessMultiLock,
   InterProcessMutex,
   InterProcessSemaphoreMutex,
@@ -148,6 +149,13 @@ describe('a multi-lock', () => {
     const hold = await multi('a', 'b').tryAcquire();
     expect(hold?.isValid).to.equal(true);
     await hold?.release();
+  });
+
+  it('tries each lock once, and rejects with what is wrong with one of them', async () => {
+    await mutex('b').withLock(() => undefined);
+    await lab.observer.create(`${lab.path}-b/foreign`);
+    expect(await rejection(multi('a', 'b').tryAcquire())).to.be.instanceOf(ForeignNodeError);
+    await areFree('a');
   });
 
   it('rejects with the reason of a signal, and releases the locks that it holds', async () => {

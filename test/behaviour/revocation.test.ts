@@ -340,6 +340,17 @@ describe('revocation', () => {
       await aborted(hold.signal);
     });
 
+    it('says that the participant has released, if that comes between the mark and the delete', async () => {
+      const { theirs } = lock('released-meanwhile');
+      const hold = await theirs.acquire();
+      once(lab.proxy, (frame) => frame.from === 'client' && frame.op === 'delete', 'hold');
+      const forcing = forceRelease(lab.client, hold.path, { timeoutMs: 0 });
+      await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'delete');
+      await hold.release();
+      lab.proxy.speak();
+      expect(await forcing).to.equal('released');
+    });
+
     it('says that it has deleted the znode, also if the reply to its delete is lost', async () => {
       const { theirs } = lock('delete-lost');
       await using hold = await theirs.acquire();

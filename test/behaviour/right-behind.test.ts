@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessReadWriteLock, LockClient, type Hold } from '../../src/index.ts';
 import { remove } from '../../src/zookeeper/wire/operations.ts';
+import { answered, once } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
@@ -66,6 +67,16 @@ describe('a znode behind one of its process', () => {
     await Promise.all(waiters);
     expect(order).to.deep.equal([...order].sort((a, b) => Number(a - b)));
     expect(requests().filter((op) => op === 'getChildren2')).to.deep.equal([]);
+  });
+
+  it('is deleted if the answer to its create comes after the timeout', async () => {
+    const { ours } = await mutexes('late');
+    await using _hold = await ours.acquire();
+    once(lab.proxy, answered('create2'), 'hold');
+    await rejection(ours.acquire({ timeoutMs: 300 }));
+    expect(await lab.observer.children(ours.path)).to.have.length(2);
+    lab.proxy.speak();
+    await until('the znode is gone', async () => (await lab.observer.children(ours.path)).length === 1);
   });
 
   it('needs a list if another client was between', async () => {

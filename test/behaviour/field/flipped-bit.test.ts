@@ -5,15 +5,24 @@ import { withFlippedBit } from '../../../lab/proxy/flipped-bit.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { until } from '../../../lab/until.ts';
 import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
+import { setAcl } from '../operator/acl.ts';
 import { isFree, keepsWarnings, leftOn } from './support.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 
 const sessionTimeoutMs = 4_000;
+const allButDelete = 23;
 
 const mutexes = (client: LockClient, path: string): InterProcessMutex => new InterProcessMutex(client, path);
 
 describe('FIELD D2: one flipped bit', () => {
   const lab = labOfEachTest('flipped', { server: 'own', proxy: true });
+
+  /** Changes the digit of the uuid's version, so that the name remains one of a lock. Other digits may become no digit. */
+  const flipUuid = (op: Frame['op']): void =>
+    once(lab.proxy, sent(op), (frame) => {
+      const at = frame.body.lastIndexOf(`${lab.path}/_c_`) + `${lab.path}/_c_xxxxxxxx-xxxx-`.length;
+      return { replaceWith: withFlippedBit(frame, at, 0) };
+    });
 
   for (const [what, isHeld] of [
     ['ends its session if that holds nothing', false],
@@ -60,17 +69,28 @@ describe('FIELD D2: one flipped bit', () => {
     await using client = await lab.connect({ sessionTimeoutMs }, lab.proxy.connectString);
     await (await lab.theirs.acquire()).release();
     lab.proxy.on(asUnknown('getEphemerals'));
-    // The digit of the uuid's version, so that the name remains one of a lock. Other digits may become no digit.
-    once(lab.proxy, sent('create2'), (frame) => {
-      const at = frame.body.indexOf(`${lab.path}/_c_`) + `${lab.path}/_c_xxxxxxxx-xxxx-`.length;
-      return { replaceWith: withFlippedBit(frame, at, 0) };
-    });
+    flipUuid('create2');
     const before = client.health().sessionId;
     await (await mutexes(client, lab.path).acquire()).release();
     await lab.sleep(2 * sessionTimeoutMs);
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
     await (await mutexes(client, lab.path).acquire()).release();
     expect(client.health().sessionId).to.equal(before);
+  });
+
+  it('leaves a znode that the servers do not let it delete: it tries again after pauses, and says so once', async () => {
+    const kept = keepsWarnings();
+    await using client = await lab.connect({ sessionTimeoutMs, logger: kept.logger }, lab.proxy.connectString);
+    await (await lab.theirs.acquire()).release();
+    await setAcl(lab.other, lab.path, allButDelete);
+    flipUuid('create2');
+    const acquiring = mutexes(client, lab.path).acquire();
+    await lab.sleep(5_000);
+    const deletes = lab.proxy.frames.filter(sent('delete')).length;
+    await setAcl(lab.other, lab.path, 31);
+    await (await acquiring).release();
+    expect(deletes).to.be.within(2, 20);
+    expect(kept.warnings.filter((each) => each.includes('cannot be deleted; trying again'))).to.have.length(1);
   });
 
   it('makes a create arrive as a persistent one: the znode is deleted, and is not held', async () => {
@@ -84,11 +104,7 @@ describe('FIELD D2: one flipped bit', () => {
 
   it('in the name of a downgrade: the znode that the servers made is deleted', async () => {
     const { readLock, writeLock } = new InterProcessReadWriteLock(lab.client, lab.path);
-    // The digit of the uuid's version again.
-    once(lab.proxy, sent('multi'), (frame) => {
-      const at = frame.body.lastIndexOf(`${lab.path}/_c_`) + `${lab.path}/_c_xxxxxxxx-xxxx-`.length;
-      return { replaceWith: withFlippedBit(frame, at, 0) };
-    });
+    flipUuid('multi');
     await writeLock.withLock(() => readLock.withLock(() => undefined));
     await lab.sleep(sessionTimeoutMs);
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
