@@ -84,6 +84,18 @@ describe('a driver', () => {
     });
   }
 
+  it('that has a waiter watch itself makes the call reject, and the text says why', async () => {
+    await using _hold = await lab.theirs.acquire();
+    const decide = (_: readonly string[], ours: string): LockDecision => ({ held: false, watch: ours });
+    expect(
+      await rejection(new InterProcessMutex(lab.client, lab.path, { driver: { ...watchTheFirst, decide } }).acquire()),
+    )
+      .to.be.instanceOf(TypeError)
+      .with.property('message')
+      .that.contains('`the watch of driver.decide` to be a child that is before the waiter');
+    await queueReaches(lab.mutex, 1);
+  });
+
   for (const [lockName, accepted] of [
     ['', 'a non-empty string'],
     [undefined, 'a non-empty string'],

@@ -11,6 +11,9 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
 import { type Frame } from '../../lab/proxy/zk-proxy.ts';
+import { setAcl } from './operator/acl.ts';
+
+const allButCreate = 27;
 
 describe('readers and writers', () => {
   const lab = labOfEachTest('read-write', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
@@ -82,6 +85,18 @@ describe('readers and writers', () => {
         expect(reading?.isValid).to.equal(true);
         expect(await lockContext.run(() => rw.readLock.tryAcquire())).to.equal(undefined);
         await reading?.release();
+      });
+    });
+
+    it('that the servers do not permit is refused, and the writer keeps its lock', async () => {
+      const { rw } = pair('not-permitted');
+      await rw.writeLock.withLock(async (writing) => {
+        await setAcl(lab.other, rw.path, allButCreate);
+        expect(await rejection(rw.readLock.acquire({ timeoutMs: 5_000 }))).to.have.property(
+          'code',
+          'ERR_LOCK_REQUEST_FAILED',
+        );
+        expect(writing.isValid).to.equal(true);
       });
     });
 

@@ -44,6 +44,23 @@ describe('the traits of servers', () => {
     expect(end('multi', 'createContainer')).to.equal('createContainer');
   });
 
+  it('send no request of the length that ends connections, until one of that length is answered', () => {
+    const isSent = (bytes: number): boolean => traits.whyNotToSend('create2', bytes, server) === undefined;
+    for (const _ of [1, 2, 3]) traits.endedAt([{ name: 'create2', bytes: 2e6 }], server);
+    expect([isSent(1e6), isSent(2e6)]).to.deep.equal([true, false]);
+    traits.answered('create2', 1.9e6);
+    expect(isSent(2e6)).to.equal(false);
+    traits.answered('create2', 2e6);
+    expect(isSent(2e6)).to.equal(true);
+  });
+
+  it('blame no long request for the end after one of its length was answered', () => {
+    const longOne = [{ name: 'create2', bytes: 2e6 }];
+    for (const _ of [1, 2]) traits.endedAt(longOne, server);
+    traits.answered('create2', 2e6);
+    for (const _ of [1, 2]) expect(traits.endedAt(longOne, server)).to.equal(undefined);
+  });
+
   it('blame nothing for the ends of servers that may have broken down one after another, but for six of them', () => {
     const endAt = (name: string): string | undefined => traits.endedAt(requests('sync'), name)?.why.operation;
     for (const name of ['a', 'b', 'c', 'd', 'e']) expect(endAt(name), name).to.equal(undefined);

@@ -78,6 +78,14 @@ describe('FIELD D2: one flipped bit', () => {
     expect(client.health().sessionId).to.equal(before);
   });
 
+  it('in each of two creates: both znodes are found by their names', async () => {
+    await lab.mutex.withLock(() => undefined);
+    lab.proxy.on(asUnknown('getEphemerals'));
+    for (const _ of [1, 2]) flipUuid('create2');
+    await Promise.all([1, 2].map(() => lab.mutex.withLock(() => undefined)));
+    expect(await lab.observer.children(lab.path)).to.deep.equal([]);
+  });
+
   it('leaves a znode that the servers do not let it delete: it tries again after pauses, and says so once', async () => {
     const kept = keepsWarnings();
     await using client = await lab.connect({ sessionTimeoutMs, logger: kept.logger }, lab.proxy.connectString);
