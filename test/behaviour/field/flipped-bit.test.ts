@@ -24,6 +24,23 @@ describe('FIELD D2: one flipped bit', () => {
       return { replaceWith: withFlippedBit(frame, at, 0) };
     });
 
+  /** Changes the last character of the lock's path from `a` to `c`: the znode is created below another lock. */
+  const flipPath = (path: string): void =>
+    once(lab.proxy, sent('create2'), (frame) => {
+      const at = frame.body.indexOf(`${path}/_c_`) + path.length - 1;
+      return { replaceWith: withFlippedBit(frame, at, 1) };
+    });
+
+  it('leaves a znode below another lock, which is deleted at once, and keeps its session', async () => {
+    const [path, elsewhere] = [`${lab.path}/a`, `${lab.path}/c`];
+    for (const each of [path, elsewhere]) await new InterProcessMutex(lab.other, each).withLock(() => undefined);
+    flipPath(path);
+    const before = lab.client.health().sessionId;
+    await mutexes(lab.client, path).withLock(() => undefined);
+    await until('the znode is gone', () => isFree(mutexes(lab.other, elsewhere), 100), 1_000);
+    expect(lab.client.health().sessionId).to.equal(before);
+  });
+
   for (const [what, isHeld] of [
     ['ends its session if that holds nothing', false],
     ['ends its session when that holds nothing any more', true],
@@ -35,11 +52,7 @@ describe('FIELD D2: one flipped bit', () => {
       for (const each of [path, elsewhere]) await (await new InterProcessMutex(lab.other, each).acquire()).release();
       const held = isHeld ? await new InterProcessMutex(client, `${lab.path}/held`).acquire() : undefined;
       lab.proxy.on(asUnknown('getEphemerals'));
-      once(lab.proxy, sent('create2'), (frame) => {
-        // The last character of the lock's path: the znode is created below another lock.
-        const at = frame.body.indexOf(`${path}/_c_`) + path.length - 1;
-        return { replaceWith: withFlippedBit(frame, at, 1) };
-      });
+      flipPath(path);
       const before = client.health().sessionId;
       const hold = await mutexes(client, path).acquire();
       if (held) {
