@@ -14,6 +14,7 @@ import {
   type Hold,
   type ZooKeeperError,
 } from '../../src/index.ts';
+import { exists } from '../../src/zookeeper/wire/operations.ts';
 import { connectResponse } from '../../lab/servers/fake-server.ts';
 import { answered, once } from '../../lab/proxy/frame-matches.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
@@ -239,6 +240,17 @@ describe('hold.transaction()', () => {
     await lab.proxy.accept();
     expect(await committed).to.deep.equal([`${base}/a`]);
     expect(hold.isValid).to.equal(true);
+  });
+
+  it('that was never sent when its connection ended is sent on the next one', async () => {
+    lab.proxy.silence();
+    const reads = Array.from({ length: 300 }, () => lab.client.session.request(exists(base)).catch(() => undefined));
+    const committed = hold.transaction().create(`${base}/a`).commit();
+    await lab.sleep(10);
+    lab.proxy.cut();
+    lab.proxy.speak();
+    expect(await committed).to.deep.equal([`${base}/a`]);
+    await Promise.all(reads);
   });
 
   it('settles at the deadline of the hold if there is no connection until then', async () => {
