@@ -99,6 +99,23 @@ describe('FIELD D2: one flipped bit', () => {
     expect(await lab.observer.children(lab.path)).to.deep.equal([]);
   });
 
+  it('leaves a znode, and one of another session that resembles it as much is not deleted', async () => {
+    await lab.mutex.withLock(() => undefined);
+    lab.proxy.clear();
+    flipUuid('create2');
+    const asking = lab.proxy.seen(sent('create2'));
+    // Its number is behind that of the lost znode.
+    const similar = asking.then(async ({ path = '' }) => {
+      const others = `${path.replace(/(?<=_c_.{14})./, '0')}0000000099`;
+      await lab.observer.create(others);
+      return others;
+    });
+    once(lab.proxy, answered('create2'), { delayUntil: similar });
+    await lab.mutex.withLock(() => undefined);
+    await lab.sleep(sessionTimeoutMs);
+    expect(await lab.observer.children(lab.path)).to.deep.equal([(await similar).slice(lab.path.length + 1)]);
+  });
+
   it('leaves a znode that the servers do not let it delete: it tries again after pauses, and says so once', async () => {
     const kept = keepsWarnings();
     await using client = await lab.connect({ sessionTimeoutMs, logger: kept.logger }, lab.proxy.connectString);
