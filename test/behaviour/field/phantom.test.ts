@@ -11,7 +11,7 @@ import { labOfEachTest } from '../../../lab/lab.ts';
 import { once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { startProxy, type Frame, type ZkProxy } from '../../../lab/proxy/zk-proxy.ts';
 import { showPhantom } from '../../../lab/proxy/phantom.ts';
-import { rejection } from '../../../lab/until.ts';
+import { rejection, until } from '../../../lab/until.ts';
 import { Resolver } from '../../../lab/resolver.ts';
 import { InProcess } from '../operator/in-process.ts';
 import { awaitedLater, keepsWarnings, statesOf } from './support.ts';
@@ -214,6 +214,25 @@ describe('FIELD D1: a znode that only one follower still shows', () => {
     await lab.sleep(3 * sessionTimeoutMs);
     expect(client.state).to.not.equal('lost');
     await (await waiting).release();
+  });
+
+  it('a client that went to another server, and came back, attaches anew where it is', async () => {
+    const held = await mutex(lab.other, lab.path);
+    const waiting = awaitedLater(mutex(client, lab.path));
+    await readsHeld(held.path);
+    showPhantom(ill, held.path);
+    await held.release();
+    await (await waiting).release();
+    await well.admit('refused');
+    well.cut();
+    await until(
+      'the client is back',
+      () => client.health().server === ill.connectString && client.state !== 'suspended',
+    );
+    await until('the session is stale', () => client.session.isStale);
+    const { dials } = well;
+    await (await mutex(client, `${lab.path}-next`)).release();
+    expect([well.dials - dials, client.health().server]).to.deep.equal([0, ill.connectString]);
   });
 
   it('a lost event is noticed, too', async () => {
