@@ -114,6 +114,12 @@ describe('hold.transaction()', () => {
     expect(hold.isValid).to.equal(true);
   });
 
+  it('takes a missing znode of an operation for no loss of the hold', async () => {
+    const error = await refusal(hold.transaction().setData(`${base}/none`, bytes('x')).commit());
+    expect([codeOf(error), error.operation?.index]).to.deep.equal(['NO_NODE', 0]);
+    expect(hold.isValid).to.equal(true);
+  });
+
   for (const method of ['check', 'delete'] as const)
     it(`compares version 0 in ${method}`, async () => {
       await hold.transaction().create(`${base}/a`).commit();
