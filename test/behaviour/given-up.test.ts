@@ -101,7 +101,7 @@ describe('a caller that gives up in any step after its znode got the lock', () =
           abortAfterGrant(aborter, 1 + Math.floor(step / mostSteps), step % mostSteps);
           await before?.release();
           outcome = await settled;
-          await (await theirs(lab.other, path, { timeoutMs: 2_000 })).release();
+          await (await theirs(lab.other, path, { timeoutMs: 10_000 })).release();
         }
         // The last step is one too many.
         expect(outcome).to.equal('released');

@@ -16,7 +16,7 @@ import { chosenVersion } from '../../lab/servers/versions.ts';
 import { virtualMachine } from '../../lab/world.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
-import { once } from '../../lab/proxy/frame-matches.ts';
+import { once, sent } from '../../lab/proxy/frame-matches.ts';
 import { type Frame } from '../../lab/proxy/zk-proxy.ts';
 import { gate } from '../../lab/gate.ts';
 import { queueReaches } from '../../lab/queue.ts';
@@ -342,10 +342,13 @@ describe('revocation', () => {
 
     it('says that the participant has released, if that comes between the mark and the delete', async () => {
       const { theirs } = lock('released-meanwhile');
+      // Its session outlives the wait of its delete, however busy the machine is.
+      await using client = await lab.connect({ sessionTimeoutMs: 30_000 }, lab.proxy.connectString);
       const hold = await theirs.acquire();
-      once(lab.proxy, (frame) => frame.from === 'client' && frame.op === 'delete', 'hold');
-      const forcing = forceRelease(lab.client, hold.path, { timeoutMs: 0 });
-      await lab.proxy.seen((frame) => frame.from === 'client' && frame.op === 'delete');
+      const deletes = (frame: Frame): boolean => sent('delete')(frame) && frame.path === hold.path;
+      once(lab.proxy, deletes, 'hold');
+      const forcing = forceRelease(client, hold.path, { timeoutMs: 0 });
+      await lab.proxy.seen(deletes);
       await hold.release();
       lab.proxy.speak();
       expect(await forcing).to.equal('released');
