@@ -27,12 +27,12 @@ export interface VirtualSurroundings extends Surroundings {
 }
 
 /** The clock of a virtual process. A timer takes at least a millisecond, as in Node. */
-export function clockOf(whose: VirtualProcess, time: VirtualTime, leastMs = 1): Clock {
+function clockOf(whose: VirtualProcess, time: VirtualTime): Clock {
   const add = (delayMs: number, phase: (typeof phases)[keyof typeof phases], run: () => void) =>
     inNoContext(() => time.add(delayMs, phase, run, { whose }));
   return {
     now: () => whose.now,
-    after: (delayMs, run) => add(Math.max(leastMs, delayMs), phases.timer, run),
+    after: (delayMs, run) => add(Math.max(1, delayMs), phases.timer, run),
     afterPoll: (run) => void add(0, phases.check, run),
     wall: () => startWallMs + Math.floor(whose.now),
   };

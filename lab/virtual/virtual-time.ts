@@ -6,7 +6,7 @@ import { VirtualProcess } from './virtual-process.ts';
 const { setImmediate: nextTurn, setTimeout: inRealTime, clearTimeout: cancelRealTime } = globalThis;
 
 /**
- * Virtual time. It moves only when nothing else is due. Each event has a turn of Node's event loop for itself, so
+ * Virtual time. It moves only when nothing else is due. Each event has an immediate of Node's event loop for itself, so
  * promises and `process.nextTick` run between two events as they do between two events of a real loop.
  */
 export class VirtualTime {
@@ -27,6 +27,7 @@ export class VirtualTime {
   #limit: { readonly at: number; readonly giveUp: () => void } | undefined;
   #realTimer: NodeJS.Timeout | undefined;
   #emptyTurns = 0;
+  /** The immediates that are still to run. */
   #turnsAhead = 0;
   #reads = 0;
 
@@ -95,7 +96,7 @@ export class VirtualTime {
   #goOn(): void {
     if (this.#turnsAhead > 0) return;
     // Node runs all promises between two immediates, and looks for what is real only after the last of them.
-    this.#turnsAhead = this.waitsForReal ? 1 : 64;
+    this.#turnsAhead = this.waitsForReal ? 1 : mostTurnsAhead;
     for (let turn = 0; turn < this.#turnsAhead; turn += 1) nextTurn(this.#turn);
   }
 
@@ -149,6 +150,9 @@ export interface EventOptions {
   /** The async context of the event. @default the caller's */
   readonly resource?: AsyncResource;
 }
+
+/** So many events share one turn of Node's event loop if nothing real is waited for. */
+const mostTurnsAhead = 64;
 
 /** Between two steps of something real, such as the loading of a module, nothing real is under way for a turn or two. */
 const turnsBeforeJump = 2;

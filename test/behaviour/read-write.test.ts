@@ -11,9 +11,8 @@ import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
 import { type Frame } from '../../lab/proxy/zk-proxy.ts';
+import { permission } from '../../lab/wire/account.ts';
 import { setAcl } from './operator/acl.ts';
-
-const allButCreate = 27;
 
 describe('readers and writers', () => {
   const lab = labOfEachTest('read-write', { server: 'own', proxy: true, client: { sessionTimeoutMs: 4_000 } });
@@ -91,7 +90,7 @@ describe('readers and writers', () => {
     it('that the servers do not permit is refused, and the writer keeps its lock', async () => {
       const { rw } = pair('not-permitted');
       await rw.writeLock.withLock(async (writing) => {
-        await setAcl(lab.other, rw.path, allButCreate);
+        await setAcl(lab.other, rw.path, permission.all - permission.create);
         expect(await rejection(rw.readLock.acquire({ timeoutMs: 5_000 }))).to.have.property(
           'code',
           'ERR_LOCK_REQUEST_FAILED',

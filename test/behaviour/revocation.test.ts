@@ -511,9 +511,7 @@ describe('revocation', () => {
 
     it('that is idle, by forceRelease: no caller is granted its znode while that is deleted', async () => {
       const { mutex, path } = await idle('taken-idle');
-      const deleted = lab.proxy.seen(
-        (frame) => frame.from === 'client' && frame.op === 'delete' && frame.path === path,
-      );
+      const deleted = lab.proxy.seen((frame) => sent('delete')(frame) && frame.path === path);
       const forcing = forceRelease(lab.other, path, { timeoutMs: 5_000 });
       await deleted;
       await using hold = await mutex.acquire();

@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 import { InterProcessMutex, InterProcessReadWriteLock, type LockClient } from '../../../src/index.ts';
+import { createEphemeral } from '../../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { withFlippedBit } from '../../../lab/proxy/flipped-bit.ts';
 import { answered, once, sent } from '../../../lab/proxy/frame-matches.ts';
 import { until } from '../../../lab/until.ts';
 import { asUnknown } from '../../../lab/proxy/unknown-request.ts';
+import { anyone, permission } from '../../../lab/wire/account.ts';
 import { setAcl } from '../operator/acl.ts';
 import { isFree, keepsWarnings, leftOn } from './support.ts';
 import type { Frame } from '../../../lab/proxy/zk-proxy.ts';
 
 const sessionTimeoutMs = 4_000;
-const allButDelete = 23;
 
 const mutexes = (client: LockClient, path: string): InterProcessMutex => new InterProcessMutex(client, path);
 
@@ -107,7 +108,7 @@ describe('FIELD D2: one flipped bit', () => {
     // Its number is behind that of the lost znode.
     const similar = asking.then(async ({ path = '' }) => {
       const others = `${path.replace(/(?<=_c_.{14})./, '0')}0000000099`;
-      await lab.observer.create(others);
+      await lab.other.session.request(createEphemeral(others, Buffer.alloc(0), [anyone(permission.all)]));
       return others;
     });
     once(lab.proxy, answered('create2'), { delayUntil: similar });
@@ -120,12 +121,12 @@ describe('FIELD D2: one flipped bit', () => {
     const kept = keepsWarnings();
     await using client = await lab.connect({ sessionTimeoutMs, logger: kept.logger }, lab.proxy.connectString);
     await (await lab.theirs.acquire()).release();
-    await setAcl(lab.other, lab.path, allButDelete);
+    await setAcl(lab.other, lab.path, permission.all - permission.delete);
     flipUuid('create2');
     const acquiring = mutexes(client, lab.path).acquire();
     await lab.sleep(5_000);
     const deletes = lab.proxy.frames.filter(sent('delete')).length;
-    await setAcl(lab.other, lab.path, 31);
+    await setAcl(lab.other, lab.path, permission.all);
     await (await acquiring).release();
     expect(deletes).to.be.within(2, 20);
     expect(kept.warnings.filter((each) => each.includes('cannot be deleted; trying again'))).to.have.length(1);
