@@ -105,7 +105,7 @@ export class Judge implements Bench {
       this.#leases.released(claim);
       this.revocations.released(claim);
       this.tenures.released(claim);
-      this.taken.released(claim);
+      if (!claim.isTold) this.taken.handedOver(claim);
     }
     claim.isReleased = true;
     this.recorder.owner(claim.owner.client.name, claim.owner.id, {
@@ -253,6 +253,8 @@ export class Judge implements Bench {
     this.recorder.owner(owner.client.name, owner.id, { type: 'lost', reason: reasonOf(hold) });
     this.#leases.told(claim);
     this.losses.told(claim, reasonOf(hold));
+    // The lock is handed over in this event, and the job of the hold may go on.
+    if (reasonOf(hold) === 'lease-expired') this.taken.handedOver(claim);
   }
 
   #isOpen({ isReleased, isTold, owner: { client } }: Claim): boolean {

@@ -14,7 +14,7 @@ export class Taken {
   readonly #createdAt = new Map<string, number>();
   /** When znodes were deleted by a third party. */
   readonly #takenAt = new Map<string, number>();
-  /** When the holders of these znodes released with a connection. It may have ended before the next one was proven. */
+  /** When these holders handed over with a connection. It may have ended before the session of the next was proven. */
   readonly #handedOverAt = new Map<string, number>();
   readonly #told: Claim[] = [];
   readonly #outageMs: number;
@@ -41,7 +41,8 @@ export class Taken {
     this.#outageUntil = Math.max(this.#outageUntil, this.#bench.now() + forMs + this.#outageMs);
   }
 
-  released({ hold, path }: Claim): void {
+  /** The holder gives the lock to the next waiter: it releases, or its lease is over. */
+  handedOver({ hold, path }: Claim): void {
     if (isConnected(hold)) this.#handedOverAt.set(path, this.#bench.now());
     else this.#handedOverAt.delete(path);
   }
@@ -61,7 +62,7 @@ export class Taken {
       this.#bench.tell('taken', `${nameOf(claim)} was granted a znode that was gone before its connection began`);
   }
 
-  /** True if the holder before it released without a connection. */
+  /** True if the holder before it handed over without a connection. */
   #isUnconfirmed(claim: Claim): boolean {
     const before = this.#ownBefore(claim);
     // The judge learns of a later term of `lead` only with its grant.

@@ -21,16 +21,16 @@ describe('the judge of a simulation', () => {
   const told = (): string[] => judge.violations.map(({ check, text }) => `${check}: ${text}`);
 
   /** The grant of the n-th znode, which is gone soon after it. `lostBy`: it is lost before its code gets it. */
-  function granted(n: number, client = simClient(), { deadline = 0, lostBy = '' } = {}): Granted {
+  function granted(n: number, client = simClient(), { deadline = 0, lostBy = '', isConnected = true } = {}): Granted {
     const { owner, hold } = bench.claim(n, { client });
     const call = { type: 'call', path: '/locks/a', kind: 'plain', flow: owner.flow } as const;
     judge.recorder.owner(client.name, owner.id, call);
     const aborter = new AbortController();
     if (lostBy !== '') aborter.abort({ reason: lostBy });
-    const grant = { deadline, node: { session: { id: BigInt(n), isConnected: true } } };
+    const grant = { deadline, node: { session: { id: BigInt(n), isConnected } } };
     const claim = judge.granted(owner, Object.assign<Hold, object>(hold, { grant, signal: aborter.signal }));
     bench.znodes.delete(znode(n));
-    return { claim, abort: () => aborter.abort({ reason: 'node-deleted' }) };
+    return { claim, abort: (reason = 'node-deleted') => aborter.abort({ reason }) };
   }
 
   describe('of the history that it records', () => {
@@ -161,6 +161,29 @@ describe('the judge of a simulation', () => {
     });
   });
 
+  describe('of a lock that is granted without a connection', () => {
+    /** The holder before it is told of a loss, and ends its job without a connection. */
+    const grantedBehind = (lostBy: string): string[] => {
+      const holder = granted(1, simClient(), { deadline: 9 });
+      holder.abort(lostBy);
+      Object.assign(holder.claim.hold.grant.node.session, { isConnected: false });
+      judge.released(holder.claim);
+      bench.znodes.set(znode(1), 2n);
+      granted(2, simClient(), { isConnected: false });
+      return told().filter((text) => text.startsWith('taken'));
+    };
+
+    it('tells one whose holder did not hand it over', () => {
+      expect(grantedBehind('node-deleted')).to.deep.equal([
+        'taken: p0c0#2 (_c_1-lock-0000000002) was handed its lock without a connection',
+      ]);
+    });
+
+    it('accepts one that the end of a lease handed over, while there was a connection', () => {
+      expect(grantedBehind('lease-expired')).to.deep.equal([]);
+    });
+  });
+
   describe('of calls', () => {
     /** A call settles after this time by the clock of its process. It is then 1,000 ms by the clock of the judge. */
     async function settledAfter(tookMs: number, limitMs: number | undefined, stalledUntil = -1): Promise<string[]> {
@@ -206,5 +229,5 @@ describe('the judge of a simulation', () => {
 interface Granted {
   readonly claim: Claim;
   /** The holder is told that its hold is lost. */
-  readonly abort: () => void;
+  readonly abort: (reason?: string) => void;
 }

@@ -299,7 +299,7 @@ describe('the judge of a simulation', () => {
 
     it('tells no hand-over that began with a connection, which ended before the grant', () => {
       const handedOver = (isConnected: boolean, calledLaterMs = 0): string[] => {
-        taken.released(bench.claim(1, { grant: { node: { session: { isConnected } } } }));
+        taken.handedOver(bench.claim(1, { grant: { node: { session: { isConnected } } } }));
         bench.znodes.set(znode(1), 2n);
         bench.time += calledLaterMs;
         grantedAfter(0, false);
