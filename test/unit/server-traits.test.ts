@@ -70,6 +70,35 @@ describe('the traits of servers', () => {
     expect(endAt('a')).to.equal('sync');
   });
 
+  it('count an end half if the servers had ended the session, and an earlier end as before', () => {
+    const expired = (): void => traits.sessionExpired();
+    expect(end('createContainer')).to.equal(undefined);
+    expect(end('createContainer')).to.equal(undefined);
+    for (const _ of [1, 2]) expired();
+    expect(end('createContainer')).to.equal(undefined);
+    expect(end('createContainer')).to.equal('createContainer');
+    traits.answered('createContainer', 0);
+    for (const _ of [1, 2, 3, 4]) {
+      expect(end('getData')).to.equal(undefined);
+      expired();
+    }
+    expect(end('getData')).to.equal('getData');
+  });
+
+  it('forget the ends at which a request was in flight, after one at which only others were', () => {
+    for (const _ of [1, 2]) expect(end('createContainer')).to.equal(undefined);
+    expect(end('getChildren2', 'create2')).to.equal(undefined);
+    for (const _ of [1, 2]) expect(end('createContainer')).to.equal(undefined);
+    expect(end('createContainer')).to.equal('createContainer');
+  });
+
+  it('take nothing from the evidence for an end at which they suspected no request', () => {
+    for (const _ of [1, 2]) end('createContainer');
+    expect(end()).to.equal(undefined);
+    traits.sessionExpired();
+    expect(end('createContainer')).to.equal('createContainer');
+  });
+
   it('blame a request at the third end by three servers that have passed it over', () => {
     const ends = ['a', 'b', 'c'].map((name) => traits.endedAt(requests('exists'), name, 'passed over')?.why.operation);
     expect(ends).to.deep.equal([undefined, undefined, 'exists']);

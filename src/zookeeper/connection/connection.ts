@@ -329,6 +329,7 @@ export class Connection {
   }
 
   #expired(): void {
+    this.#options.traits.sessionExpired();
     this.abandon();
     this.#listener.expired();
   }

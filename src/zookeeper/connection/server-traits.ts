@@ -8,6 +8,8 @@ import { longestUsual, UnknownRequestError } from '../wire/zookeeper-error.js';
 export class ServerTraits {
   readonly #now: () => number;
   #suspect: Suspect | undefined;
+  /** How much of the evidence against the suspect is from the last end. */
+  #lastWeight = 0;
   /** The kinds that were in flight when the last connection ended, and had no answer since. */
   #unanswered = new Set<string>();
   readonly #fatal = new Map<string, Fatal>();
@@ -37,6 +39,7 @@ export class ServerTraits {
     const said = hasPassedOver ? undefined : treatment;
     const again = requests.find((each) => this.#unanswered.has(kindOf(each)));
     this.#unanswered = new Set(requests.map(kindOf));
+    this.#lastWeight = 0;
     if (!said && this.#isAmbiguous(requests)) {
       this.#endedAmbiguously(requests);
       return undefined;
@@ -52,6 +55,7 @@ export class ServerTraits {
     const weight = suspect && !said ? this.#weightOf(suspect, requests) : usualWeight;
     const ends = [...(earlier?.ends ?? []), why].slice(-enoughEvidence);
     const evidence = weight + (earlier?.evidence ?? 0);
+    this.#lastWeight = weight;
     this.#suspect = { kind, ends, evidence };
     if (evidence < enoughEvidence || (treatment === undefined && !mayBeBlamed(ends))) {
       if (evidence > usualWeight && !hasPassedOver && suspect && !this.#isKnown(suspect))
@@ -90,6 +94,8 @@ export class ServerTraits {
       const kind = kindOf(each);
       inFlight.set(kind, kind === long ? Math.max(each.bytes, inFlight.get(kind) ?? 0) : 0);
     }
+    // Something else ends connections, so the ends were not in a row.
+    if (this.#suspect && !inFlight.has(this.#suspect.kind)) this.#suspect = undefined;
     const earlier = this.#doubt;
     const again = [...inFlight].filter(([kind]) => earlier?.candidates.has(kind));
     const both = again.map(([kind, bytes]) => [kind, Math.min(bytes, earlier?.candidates.get(kind) ?? bytes)] as const);
@@ -125,6 +131,13 @@ export class ServerTraits {
   /** The server granted no session: it stopped or broke down, which ended its connections too. */
   gaveNoSession(server: string): void {
     if (this.#suspect?.ends.some((end) => end.server === server)) this.#suspect = undefined;
+  }
+
+  /** The servers had ended the session, which may have ended its last connection. So that end tells half as much. */
+  sessionExpired(): void {
+    const suspect = this.#suspect;
+    if (suspect) this.#suspect = { ...suspect, evidence: suspect.evidence - this.#lastWeight / 2 };
+    this.#lastWeight = 0;
   }
 
   /** A server answered the operation, whose request had this length. */

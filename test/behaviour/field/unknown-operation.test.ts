@@ -217,6 +217,23 @@ describe('FIELD A4: at a server that closes the connection at', function () {
     await hold.release();
   });
 
+  it('create2, once because a third party ends the session: the acquire is granted after two more ends', async () => {
+    await lab.theirs.withLock(() => undefined);
+    let ends = 0;
+    lab.proxy.on((frame) => {
+      if (!sent('create2')(frame) || (ends += 1) > 3) return undefined;
+      if (ends === 2) void lab.endSession();
+      // By then, the transaction beside it has its answer.
+      else setTimeout(() => lab.proxy.cut(), 100);
+      return 'hold';
+    });
+    const hold = await lab.mutex.acquire(limit);
+    expect(ends).to.equal(4);
+    expect(states).to.include('lost');
+    expect(warningsAbout('create2')).to.deep.equal([]);
+    await hold.release();
+  });
+
   it('an operation that it answers otherwise, one lost connection is an ordinary outage', async () => {
     await createParents(lab.client, lab.path);
     const heal = lab.proxy.on((frame) => (sent('create2')(frame) ? (heal(), 'cut') : undefined));
