@@ -43,7 +43,10 @@ const suites = {
   'soak-idle': { ...program('test/soak/idle.ts'), what: 'an hour of idle holds' },
   'soak-busy': { ...program('test/soak/busy.ts'), what: 'a long busy queue' },
   'soak-board': { ...built(program('test/soak/board.ts')), what: 'a board of many locks' },
-  'lock-set': { ...program('test/soak/lock-set.ts'), what: 'many locks of one service' },
+  'lock-set': {
+    ...program('test/soak/lock-set.ts'),
+    what: "a set as in Jepsen's tests, while its holders are stopped",
+  },
   'bench-tls': { ...built(program('bench/tls.ts')), what: 'the benchmark with TLS' },
   'bench-zklock': { ...built(program('bench/zklock.ts')), what: 'the benchmark of zklock run' },
   'bench-scale': { ...built(program('bench/scale/main.ts')), what: 'the benchmark with many locks and waiters' },

@@ -19,7 +19,7 @@ export function textOf(lineage: Lineage): string {
 
 /** Returns undefined if the text is not that of a lineage. */
 export function lineageOf(text: string): Lineage | undefined {
-  if (!/^\d+(~\d+)*$/.test(text)) return undefined;
+  if (!/^\d{1,15}(~\d{1,15})*$/.test(text)) return undefined;
   const [seed = 0, ...mates] = text.split('~').map(Number);
   return [seed, ...mates];
 }

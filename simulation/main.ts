@@ -1,9 +1,8 @@
 // npm run simulate [-- --seeds 1..1000 | --minutes 3] [--steps 100 --members 3 --stop-at 1 --out folder]
-// --corpus file: first the plans of a corpus. --steer file: after each seed a crossing of two plans that have reached
-// something new. These plans go into the file.
+// --corpus file: first the plans of a corpus, and then the seeds. --steer file: after each seed a crossing of two plans
+// that have reached something new. These plans go into the file.
 // --all-points: fail if a point that the library marks was not reached, unless `unreached` says why.
-import { accessSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, openSync } from 'node:fs';
 import { Random } from '../lab/random.ts';
 import { Corpus } from './corpus.ts';
 import { planOf, textOf, type Lineage } from './lineage.ts';
@@ -37,7 +36,8 @@ async function runPlans({ plans, needsAllPoints, minutes = Infinity, ...options 
     virtualMs: 0,
   };
   const steered = plans.then.are === 'seeds' ? plans.then.steered : undefined;
-  if (steered !== undefined) accessSync(dirname(steered));
+  // A file that cannot be written is refused now, and not after all runs.
+  if (steered !== undefined) closeSync(openSync(steered, 'a'));
   const startedAt = performance.now();
   let [seeds, failed] = [0, 0];
   // Before the first plan runs, because a run that hangs or crashes prints nothing else.

@@ -60,7 +60,7 @@ function plansOf(
 ): Plans {
   const fresh = 1 + Math.floor(Math.random() * mostSeed);
   const text = seeds ?? (isTimed ? String(fresh) : '1..1000');
-  const [, first, last] = /^(\d+)(?:\.\.(\d+))?$/.exec(text) ?? [];
+  const [, first, last] = /^(\d{1,15})(?:\.\.(\d{1,15}))?$/.exec(text) ?? [];
   const lineage = steer === undefined ? lineageOf(text) : undefined;
   if (first === undefined && lineage) return { corpus, then: { are: 'one', lineage } };
   const from = Number(first);
@@ -83,5 +83,7 @@ function number(option: string, text: string, least: number, most: number): numb
 function whole(option: string, text: string, least: number, most: number): number {
   const value = number(option, text, least, most);
   if (Number.isInteger(value)) return value;
-  throw new RangeError(`Expected --${option} to be a whole number, got ${JSON.stringify(text)}`);
+  throw new RangeError(
+    `Expected --${option} to be a whole number from ${least} to ${most}, got ${JSON.stringify(text)}`,
+  );
 }

@@ -162,7 +162,7 @@ describe('the judge of a simulation', () => {
   });
 
   describe('of a lock that is granted without a connection', () => {
-    /** The holder before it is told of a loss, and ends its job without a connection. */
+    /** The holder before it learns of a loss, and ends its job without a connection. */
     const grantedBehind = (lostBy: string): string[] => {
       const holder = granted(1, simClient(), { deadline: 9 });
       holder.abort(lostBy);

@@ -20,7 +20,7 @@ describe('the options of the simulation', () => {
   });
 
   it('refuse seeds that would run nothing, or would be ignored', () => {
-    for (const seeds of ['9..7', 'a', '1..2..3', '7~9 --steer a.txt'])
+    for (const seeds of ['9..7', 'a', '1..2..3', '9007199254740993', '7~9 --steer a.txt'])
       expect(() => plansOf(`--seeds ${seeds}`), seeds).to.throw(RangeError, 'Expected --seeds to be one seed');
   });
 });
