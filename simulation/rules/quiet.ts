@@ -13,11 +13,11 @@ export class Quiet {
   readonly #bench: Bench;
   readonly #quietMs: number;
   readonly #folders: readonly string[];
-  /** When a session last had a part in a change of a queue: its znode came or went, or it was next but one. */
+  /** When a znode of a session last came or went, or it became one of the next two of a queue. */
   readonly #movedAt = new Map<bigint, number>();
   /** The clients that have sent a transaction in the event that runs. */
   readonly #suspects = new Set<SimClient>();
-  /** The owner of each znode in the queues, because a znode that is gone has none. */
+  /** The session of each ephemeral znode, because a znode that is gone has none. */
   readonly #owners = new Map<string, bigint>();
 
   constructor(bench: Bench, locks: readonly LockPlan[], sessionTimeoutMs: number) {
@@ -33,15 +33,15 @@ export class Quiet {
 
   changed(created: readonly string[], deleted: readonly string[]): void {
     for (const path of created) {
-      if (!this.#isInQueue(path)) continue;
       const owner = this.#bench.committed().ownerOf(path) ?? 0n;
+      if (owner === 0n) continue;
       this.#owners.set(path, owner);
       this.#moved(owner);
     }
     for (const path of deleted) {
-      if (!this.#isInQueue(path)) continue;
       this.#moved(this.#owners.get(path) ?? 0n);
       this.#owners.delete(path);
+      if (!this.#isInQueue(path)) continue;
       const folder = parentOf(path);
       const behind = this.#queueOf(folder).filter((name) => sequenceOf(name) > sequenceOf(path));
       for (const name of behind.slice(0, 2)) this.#moved(this.#owners.get(`${folder}/${name}`) ?? 0n);
@@ -60,12 +60,17 @@ export class Quiet {
     // It has opened a new session after an outage, and proves it.
     if (client.state === 'lost') return;
     const { id, znodes } = client.session;
-    if (waits === 0 ? znodes > 0 : !this.#isFarBack(id, waits)) return;
-    const since = Math.max(idleSince, process.stalledUntil, (waits > 0 && this.#movedAt.get(id)) || 0);
+    if (waits === 0 ? znodes > 0 || this.#hasZnode(id) : !this.#isFarBack(id, waits)) return;
+    const since = Math.max(idleSince, process.stalledUntil, this.#movedAt.get(id) ?? 0);
     const quietMs = this.#bench.now() - since;
     if (quietMs <= this.#quietMs) return;
     const doing = waits === 0 ? 'been idle' : 'waited behind two others';
     this.#bench.tell('I10', `${name} has ${doing} for ${Math.round(quietMs)} ms, and sends a transaction`);
+  }
+
+  /** Also one that the client does not know: a server that was cut off may carry out a create long after its call. */
+  #hasZnode(session: bigint): boolean {
+    return [...this.#owners.values()].includes(session);
   }
 
   /** True if all calls of the session wait in queues, and none is first or second there. */

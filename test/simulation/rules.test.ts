@@ -927,6 +927,7 @@ describe('the judge of a simulation', () => {
 
   describe('of idle clients', () => {
     const queue = [{ path: '/locks/a', is: 'mutex' }] as const;
+    const lease = '/locks/b/leases/_c_1-lease-0000000001';
     const client = (its: object) =>
       simClient({ client: { host: { isClosing: false }, session: { id: 3n, znodes: 1 } }, ...its });
 
@@ -969,6 +970,21 @@ describe('the judge of a simulation', () => {
       expect(wrote()).to.deep.equal([]);
       bench.time += 1;
       expect(wrote()).to.deep.equal(['I10']);
+    });
+
+    it('accepts it from a client whose create was carried out long after its call, until that znode is gone', () => {
+      const its = { client: { host: { isClosing: false }, session: { id: 3n, znodes: 0 } } };
+      const quiet = waiting([]);
+      bench.znodes.set(lease, 3n);
+      quiet.changed([lease], []);
+      bench.time += 1_301;
+      expect(judged(quiet, its)).to.deep.equal([]);
+      bench.znodes.delete(lease);
+      quiet.changed([], [lease]);
+      bench.time += 1_300;
+      expect(judged(quiet, its)).to.deep.equal([]);
+      bench.time += 1;
+      expect(judged(quiet, its)).to.deep.equal(['I10']);
     });
 
     it('accepts it from a client that opens a new session after an outage', () => {
