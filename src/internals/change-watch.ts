@@ -51,7 +51,10 @@ export class ChangeWatch {
       try {
         return await read(session);
       } finally {
-        this.#unwatch([...before].filter(([key]) => !this.#planted.has(key)).map(([, planted]) => planted));
+        this.#unwatch(
+          session,
+          [...before].filter(([key]) => !this.#planted.has(key)).map(([, planted]) => planted),
+        );
       }
     };
     return this.#host.sessions.ask(question, this.#deadline);
@@ -84,13 +87,13 @@ export class ChangeWatch {
   #leave(): void {
     this.#stopListening();
     this.#stopListening = () => {};
-    this.#unwatch([...this.#planted.values()]);
+    if (this.#session) this.#unwatch(this.#session, [...this.#planted.values()]);
     this.#planted = new Map();
     this.#session = undefined;
   }
 
-  #unwatch(planted: readonly Planted[]): void {
-    for (const { path, what } of planted) this.#session?.watches.remove(path, what, this.#fired, { forget: true });
+  #unwatch(session: Session, planted: readonly Planted[]): void {
+    for (const { path, what } of planted) session.watches.remove(path, what, this.#fired, { forget: true });
   }
 
   readonly #fired = (): void => {

@@ -26,6 +26,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   readonly #released: () => void;
   readonly #releaseTimeoutMs: number | undefined;
   #state: MultiHoldState = { at: 'open' };
+  /** The first loss of a part that was noticed. The application may know it, so no later loss takes its place. */
+  #firstLoss: LockLostError | undefined;
   #aborter: AbortController | undefined;
   #lease: HoldLease | undefined;
   readonly #stops: (() => void)[] = [];
@@ -201,8 +203,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   get loss(): LockLostError | undefined {
     if (this.#lease?.isOver) this.leaseEnded(this.#lease);
     if (this.#state.at !== 'open') return this.#state.loss;
-    const lost = this.holds.find((hold) => !hold.isValid && hold.signal.aborted);
-    return lost?.signal.reason as LockLostError | undefined;
+    // Each is judged now.
+    return this.holds.every((hold) => hold.isValid) ? undefined : this.#noticedLoss;
   }
 
   /** @internal */
@@ -217,12 +219,9 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   /** @internal */
   leaseEnded({ leaseMs }: HoldLease): void {
     if (this.#state.at !== 'open') return;
-    const loss = new LockLostError(
-      this.#paths,
-      'lease-expired',
-      {},
-      `its lease of ${leaseMs} ms ended without a renewal`,
-    );
+    const loss =
+      this.#noticedLoss ??
+      new LockLostError(this.#paths, 'lease-expired', {}, `its lease of ${leaseMs} ms ended without a renewal`);
     this.#state = { at: 'expired', loss };
     // Nobody may release it.
     this.#released();
@@ -236,6 +235,11 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   /** @internal */
   leaseRenewed(): void {
     this.#ours.find(({ isOpen }) => isOpen)?.leaseRenewed();
+  }
+
+  get #noticedLoss(): LockLostError | undefined {
+    const told = this.#aborter?.signal.aborted === true ? (this.#aborter.signal.reason as LockLostError) : undefined;
+    return (this.#firstLoss ??= told ?? this.holds.map(noticedLossOf).find((loss) => loss !== undefined));
   }
 
   get #releasedAgo(): string {
@@ -285,6 +289,12 @@ type MultiHoldState =
     };
 
 const lost: ReleaseOutcome = 'lost';
+
+/** Does not judge the hold. */
+function noticedLossOf(hold: PartHold): LockLostError | undefined {
+  if (hold instanceof Hold) return hold.isOpen ? undefined : hold.loss;
+  return hold.signal.aborted ? (hold.signal.reason as LockLostError) : undefined;
+}
 
 /** Releases in reverse order, all in this step. Rejects with the first error after all have settled. */
 export async function releaseAll(holds: readonly PartHold[]): Promise<ReleaseOutcome> {

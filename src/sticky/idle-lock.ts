@@ -18,7 +18,7 @@ export async function tryIdle(lock: TriedLock, deadline: Deadline, options: Queu
   const tried = await lock.internals.tryAcquire(deadline, options);
   if (tried.is === 'granted') return tried.grant;
   return deadline.limit(
-    async () => ((await isKeptIdle(lock, tried)) ? askFor(lock, options) : undefined),
+    async () => ((await isKeptIdle(lock, tried)) ? askFor(lock, deadline, options) : undefined),
     (grant) => void grant?.release(),
   );
 }
@@ -35,15 +35,24 @@ async function isKeptIdle({ path }: TriedLock, { session, view }: Tried & { is: 
   }
 }
 
-/** Queues up for a moment. The process that keeps the idle lock hands it over as soon as it sees the new znode. */
-async function askFor({ host, path, internals }: TriedLock, options: QueueOptions): Promise<Grant | undefined> {
+/**
+ * Queues up for a moment, unless the call has ended. The process that keeps the idle lock hands it over as soon as it sees
+ * the new znode.
+ */
+async function askFor(
+  { host, path, internals }: TriedLock,
+  call: Deadline,
+  options: QueueOptions,
+): Promise<Grant | undefined> {
   const deadline = lockDeadline(host, path, { timeoutMs: askMs });
+  const stop = call.onEnd((error) => deadline.end(error));
   try {
     return await internals.acquire(deadline, options);
   } catch (error) {
     if (error instanceof LockTimeoutError) return undefined;
     throw error;
   } finally {
+    stop();
     deadline.dispose();
   }
 }

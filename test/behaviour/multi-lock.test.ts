@@ -183,6 +183,20 @@ describe('a multi-lock', () => {
     await areFree('a', 'b');
   });
 
+  it('keeps the loss that it has told, also if a lock before that one is lost later', async () => {
+    const hold = await new InterProcessMultiLock([mutex('a'), mutex('b')]).acquire();
+    const [first, second] = hold.holds;
+    const loss = aborted(hold.signal);
+    await lab.observer.remove(second?.path ?? '');
+    const reason = await loss;
+    await lab.observer.remove(first?.path ?? '');
+    if (first) await aborted(first.signal);
+    expect(() => hold.assertValid())
+      .to.throw()
+      .that.equals(reason);
+    await hold.release();
+  });
+
   it('is lost, and not released, if one of its holds was released before another was lost', async () => {
     await using hold = await multi('a', 'b').acquire();
     const [first, second] = hold.holds;

@@ -319,6 +319,18 @@ describe('a sticky lock', () => {
     await hold?.release();
   });
 
+  it('is not taken by another process’s tryAcquire that is given up while it reads that the lock is idle', async () => {
+    const keeper = new InterProcessMutex(lab.other, testPath('sticky'), { sticky: { idleMs: 60_000 } });
+    const { path } = await idle(keeper);
+    const limit = new AbortController();
+    atNext(lab.proxy, answered('getData'), () => (limit.abort(new Error('given up')), 'pass'));
+    const trying = new InterProcessMutex(lab.client, keeper.path).tryAcquire({ signal: limit.signal });
+    expect(await rejection(trying)).to.include({ message: 'given up' });
+    await lab.sleep(2_000);
+    expect((await keeper.participants()).map((one) => one.path)).to.deep.equal([path]);
+    expect(writes()).to.deep.equal([]);
+  });
+
   it('can be taken by a local tryAcquire while it is idle, but not while it is used', async () => {
     const mutex = sticky();
     const first = await mutex.tryAcquire();

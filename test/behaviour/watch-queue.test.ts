@@ -280,6 +280,23 @@ describe('watchQueue', () => {
     }
   });
 
+  it('ends while it reads a changed queue of a lock with weights, and leaves no watch', async () => {
+    const weighted = new InterProcessMutex(lab.other, lab.path, { weights: {} });
+    await using _hold = await weighted.acquire();
+    const controller = new AbortController();
+    const queues = watchQueue(lab.client, lab.path, { signal: controller.signal });
+    await next(queues);
+    const following = queues.next();
+    once(lab.proxy, sent('getChildren2'), () => (controller.abort(), 'pass'));
+    const joining = weighted.acquire();
+    expect(await following).to.deep.equal({ value: undefined, done: true });
+    await lab.client.session.prove();
+    const { watches } = lab.client.session;
+    expect([...watches.paths('data'), ...watches.paths('children')]).to.deep.equal([]);
+    await _hold.release();
+    await (await joining).release();
+  });
+
   it('ends at once although the server does not answer, and watches nothing after the answer', async () => {
     const controller = new AbortController();
     lab.proxy.on((frame) => (frame.from === 'server' && frame.op === 'getChildren2' ? 'hold' : undefined));

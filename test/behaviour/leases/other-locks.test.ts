@@ -95,6 +95,21 @@ describe('the leaseMs', () => {
       await free();
     });
 
+    it('that ends after one of the locks was lost leaves the reason as it was', async () => {
+      const hold = await new InterProcessMultiLock(mutexes()).acquire({ leaseMs: 500 });
+      const loss = aborted(hold.signal);
+      await lab.observer.remove(hold.holds[0]?.path ?? '');
+      const reason = await loss;
+      expect(reason).to.include({ reason: 'node-deleted' });
+      await lab.sleep(1_000);
+      expect(hold.toJSON()).to.include({ state: 'lost', reason: 'node-deleted' });
+      expect(() => hold.assertValid())
+        .to.throw()
+        .that.equals(reason);
+      expect(await hold.release()).to.equal('lost');
+      await free();
+    });
+
     it('aborts the signal and those of all holds, and is renewed as one', async () => {
       const hold = await new InterProcessMultiLock(mutexes()).acquire({ leaseMs: 600_000, data: Buffer.from('both') });
       const [holder] = await (mutexes()[0] as InterProcessMutex).participants();
