@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMultiLock, InterProcessMutex, LockLostError, type Hold } from '../../src/index.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
+import { answered, once } from '../../lab/proxy/frame-matches.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection } from '../../lab/until.ts';
 
@@ -90,4 +91,19 @@ describe('at the end of a session', () => {
       expect(await both.release()).to.equal('lost');
     });
   }
+
+  it('that is given up when it is free waits for a hold that begins while it asks the servers', async () => {
+    await (await lab.mutex.acquire()).release();
+    const { session } = lab.client;
+    let answer = (): void => undefined;
+    once(lab.proxy, answered('sync'), { delayUntil: new Promise<void>((resolve) => (answer = resolve)) });
+    session.giveUpWhenFree();
+    const hold = await lab.mutex.acquire();
+    answer();
+    await lab.sleep(200);
+    expect([hold.isValid, session.isEnded]).to.deep.equal([true, false]);
+    await hold.release();
+    await lab.sleep(200);
+    expect(session.isEnded).to.equal(true);
+  });
 });
