@@ -85,6 +85,14 @@ describe('the traits of servers', () => {
     expect(end('getData')).to.equal('getData');
   });
 
+  it('count an end half if another server gives no session after it, because all may be without a leader', () => {
+    expect(end('createContainer')).to.equal(undefined);
+    for (const _ of [1, 2]) traits.gaveNoSession('other');
+    for (const _ of [1, 2]) expect(end('createContainer')).to.equal(undefined);
+    expect(end('createContainer')).to.equal('createContainer');
+    expect(end('createContainer')).to.equal('createContainer');
+  });
+
   it('forget the ends at which a request was in flight, after one at which only others were', () => {
     for (const _ of [1, 2]) expect(end('createContainer')).to.equal(undefined);
     expect(end('getChildren2', 'create2')).to.equal(undefined);

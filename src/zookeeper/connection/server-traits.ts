@@ -128,13 +128,22 @@ export class ServerTraits {
     return isLong(request) ? request.bytes <= this.#longestAnswered : this.#answered.has(request.name);
   }
 
-  /** The server granted no session: it stopped or broke down, which ended its connections too. */
+  /**
+   * The server granted no session: it stopped or broke down, which ended its connections too. Or the servers have no
+   * leader, which ended the connections of all.
+   */
   gaveNoSession(server: string): void {
     if (this.#suspect?.ends.some((end) => end.server === server)) this.#suspect = undefined;
+    this.#halveLast();
   }
 
-  /** The servers had ended the session, which may have ended its last connection. So that end tells half as much. */
+  /** The servers had ended the session, which may have ended its last connection. */
   sessionExpired(): void {
+    this.#halveLast();
+  }
+
+  /** The last end tells half as much. */
+  #halveLast(): void {
     const suspect = this.#suspect;
     if (suspect) this.#suspect = { ...suspect, evidence: suspect.evidence - this.#lastWeight / 2 };
     this.#lastWeight = 0;
