@@ -114,6 +114,8 @@ export class SimClient {
       ),
     );
     twin.on('data', () => twin.destroy()).on('error', () => undefined);
+    // In an outage, the session may move only now, long after the client was suspended by something else.
+    twin.on('close', () => this.#options.gaveUp(this));
   }
 
   /** From now on, no more than that arrives in a second on each of its connections. */

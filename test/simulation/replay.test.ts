@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { phases } from '../../lab/virtual/agenda.ts';
 import { drawPlan } from '../../simulation/draw-plan.ts';
+import { planOf } from '../../simulation/lineage.ts';
 import type { Plan, Step } from '../../simulation/plan.ts';
 import { shrink } from '../../simulation/shrink.ts';
 import { Simulation } from '../../simulation/simulation.ts';
@@ -37,6 +38,12 @@ describe('the simulation', () => {
     expect(sum.terms).to.be.greaterThan(1);
     expect(sum.writes).to.be.greaterThan(2);
   });
+
+  for (const seed of [23_549, 54_357, 68_863, 71_783, 82_257, 83_809, 90_696, 92_419])
+    it(`finds no violation in seed ${seed}, in which it once did`, async () => {
+      const { violations } = await new Simulation(planOf([seed], { steps: 100, members: 3 })).run();
+      expect(violations).to.deep.equal([]);
+    });
 
   it('notices a call that hangs, and shrinks the plan to it', async () => {
     const { violations } = await new Simulation(hanging).run();
