@@ -7,6 +7,7 @@ import { LeaseDriver } from '../../src/semaphore/lease-driver.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
 import type { Frame } from '../../lab/proxy/zk-proxy.ts';
+import { RecordWriter } from '../../lab/wire/record.ts';
 import { queueReaches } from '../../lab/queue.ts';
 
 /** Curator's order, with names that end like those of leases. */
@@ -95,6 +96,27 @@ describe('a sticky lock', () => {
     expect(lab.now() - releasedAt).to.be.below(2_000);
   });
 
+  it('is given up when one packet brings the list without another client, and the news of that client', async () => {
+    const mutex = sticky();
+    const hold = await mutex.acquire();
+    let list: Frame | undefined;
+    lab.proxy.on((frame) => {
+      if (frame.from !== 'server' || frame.path !== mutex.path) return undefined;
+      if (frame.op === 'getChildren2' && list === undefined) {
+        list = frame;
+        return 'drop';
+      }
+      if (frame.op !== 'watch' || list === undefined) return undefined;
+      return { replaceWith: new RecordWriter().bytes(list.body).bytes(frame.body).body() };
+    });
+    await hold.release();
+    await until('the list is on its way', () => list !== undefined);
+    const calledAt = lab.now();
+    await (await new InterProcessMutex(lab.other, mutex.path).acquire()).release();
+    // Much sooner than the idle time, and than the next question.
+    expect(lab.now() - calledAt).to.be.below(1_000);
+  });
+
   it('is given up while it is idle when another client queues up', async () => {
     const mutex = sticky();
     await idle(mutex);
@@ -169,6 +191,26 @@ describe('a sticky lock', () => {
     expect(order).to.deep.equal(['remote', 'later']);
   });
 
+  it('that a local tryAcquire got first serves the callers that wait already before later ones', async () => {
+    const mutex = sticky(lab.path);
+    await (await lab.theirs.acquire()).release(); // the parents exist from now on
+    const order: string[] = [];
+    const callAs = async (name: string): Promise<void> => {
+      await using _hold = await mutex.acquire();
+      order.push(name);
+    };
+    const waiting: Promise<void>[] = [];
+    // A caller comes while the try creates its znode, so it queues up behind that znode.
+    atNext(lab.proxy, from('client', 'create2'), () => (waiting.push(callAs('earlier')), 'pass'));
+    const hold = await mutex.tryAcquire();
+    expect(hold?.isValid).to.equal(true);
+    await queueReaches(lab.theirs, 2);
+    waiting.push(callAs('later'));
+    await hold?.release();
+    await Promise.all(waiting);
+    expect(order).to.deep.equal(['earlier', 'later']);
+  });
+
   it('leaves no listener on its znode after a release, because thousands of grants share the znode', async () => {
     const mutex = sticky();
     await using kept = await mutex.acquire();
@@ -204,6 +246,22 @@ describe('a sticky lock', () => {
     await lab.proxy.seen((frame) => from('client', 'removeWatches')(frame) && isOfLock(frame));
     await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
   });
+
+  for (const [end, giveUp] of [
+    ['its idle time', () => lab.sleep(1_000)],
+    ['another process has taken it', async () => (await lab.theirs.acquire()).release()],
+  ] as const)
+    it(`lets its session send no heartbeats after ${end}`, async () => {
+      const mutex = sticky(lab.path, 500);
+      await once(mutex);
+      await giveUp();
+      await until('the znode is gone', async () => (await lab.observer.children(mutex.path)).length === 0);
+      // Its session stays active for one timeout.
+      await lab.sleep(2 * lab.client.session.timeoutMs);
+      lab.proxy.clear();
+      await lab.sleep(4 * lab.client.session.timeoutMs);
+      expect(lab.proxy.frames.filter(from('client', 'multi'))).to.deep.equal([]);
+    });
 
   it('is shown as idle in the participants, and as used when it is used again', async () => {
     const mutex = sticky();
