@@ -107,6 +107,28 @@ describe('FIELD D1: a znode that only one follower still shows', () => {
       await Promise.allSettled(dead);
     }).timeout(600_000);
 
+  it('a waiter that is not next asks again, and finds such znodes that were none at its first question', async () => {
+    const dead = [awaitedLater(mutex(lab.other, lab.path))];
+    await lab.sleep(100);
+    dead.push(awaitedLater(mutex(lab.other, lab.path)));
+    await lab.sleep(100);
+    const { sessions } = client.host;
+    const names = (await sessions.current.request(getChildren(lab.path))).value;
+    const waiting = awaitedLater(mutex(client, lab.path));
+    await lab.sleep((names.length * 10 + 3) * sessionTimeoutMs);
+    for (const name of names) {
+      await sessions.current.request(getData(`${lab.path}/${name}`, false));
+      showPhantom(ill, `${lab.path}/${name}`);
+    }
+    await lab.other.close();
+    let hold: Pick<Hold, 'release'> | undefined;
+    void waiting.then((granted) => (hold = granted));
+    await lab.sleep((names.length * 10 + 3) * sessionTimeoutMs);
+    expect(hold).to.not.equal(undefined);
+    await hold?.release();
+    await Promise.allSettled(dead);
+  }).timeout(600_000);
+
   for (const [kind, acquireIt, takes] of [
     ['mutex', mutex, [mutex, mutex]],
     ['reader', reader, [writer, writer, reader]],

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { forceRelease, InterProcessSemaphore, LockLostError } from '../../../src/index.ts';
+import { forceRelease, InterProcessSemaphore, LockLostError, type RetryPolicy } from '../../../src/index.ts';
 import { createSequential, openAcl } from '../../../src/zookeeper/wire/operations.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
 import { testPath } from '../../../lab/test-path.ts';
@@ -52,6 +52,27 @@ describe('a fault of a semaphore', () => {
     await returnAll(await both);
     expect(lab.now() - raisedAt).to.be.lessThan(1_000);
     expect(await third).to.equal(undefined);
+  });
+
+  it('that deletes the znodes of its waiter one after another counts the retries', async () => {
+    const counts: number[] = [];
+    const retryPolicy: RetryPolicy = {
+      allowRetry: ({ retryCount }) => (counts.push(retryCount), { retry: true, sleepMs: 1 }),
+    };
+    const client = await lab.connect({ retryPolicy });
+    const held = await semaphoreOf(lab.other, lab.path, 1).acquire();
+    const waiting = semaphoreOf(client, lab.path, 1).acquire();
+    for (let deletions = 0; deletions < 3; deletions += 1) {
+      await waits(lab.observer, lab.path, 2);
+      for (const name of await lab.observer.children(`${lab.path}/leases`)) {
+        const path = `${lab.path}/leases/${name}`;
+        if (path !== held.path) await lab.observer.remove(path);
+      }
+      await until('the retry policy is asked', () => counts.length > deletions);
+    }
+    await held.release();
+    await (await waiting).release();
+    expect(counts).to.deep.equal([0, 1, 2]);
   });
 
   it('that loses the reply to a lease’s create: the lease is searched by its uuid, and granted', async () => {
