@@ -120,6 +120,15 @@ describe("client.on('lock')", () => {
     expect(only(events, 'lost')).to.include({ error: next.signal.reason as unknown, znode: next.path });
   });
 
+  it('reports a hold as held until its lease ended, also if a stall delays the report', async () => {
+    const events = emitted();
+    const hold = await lab.mutex.acquire({ leaseMs: 100 });
+    lab.stall(500);
+    expect(hold.isValid).to.equal(false);
+    expect(only(events, 'expired').heldMs).to.be.closeTo(100, codeMs);
+    await hold.release();
+  });
+
   const locks: Record<
     string,
     (client: LockClient, path: string) => Pick<InterProcessMutex, 'acquire' | 'tryAcquire' | 'withLock'>

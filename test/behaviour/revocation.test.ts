@@ -103,6 +103,34 @@ describe('revocation', () => {
       expect(holds).to.deep.equal([hold]);
     });
 
+    it('calls the listener once for an earlier request to a re-entered lock', async () => {
+      const { mutex } = lock('too-late-re-entered');
+      await lockContext.run(async () => {
+        await using outer = await mutex.acquire();
+        await using _inner = await mutex.acquire();
+        await revoke(lab.other, outer.path);
+        await hasRead(outer.path, '__REVOKE__');
+        const { holds } = requests(mutex);
+        await lab.sleep(100);
+        expect(holds).to.deep.equal([outer]);
+      });
+    });
+
+    it('calls the listener for an earlier request with an inner hold if the lease of the outer one has ended', async () => {
+      const { mutex } = lock('too-late-expired');
+      await lockContext.run(async () => {
+        await using outer = await mutex.acquire();
+        await using inner = await mutex.acquire();
+        outer.renew(20);
+        await aborted(outer.signal);
+        await revoke(lab.other, inner.path);
+        await hasRead(inner.path, '__REVOKE__');
+        const { holds } = requests(mutex);
+        await lab.sleep(100);
+        expect(holds).to.deep.equal([inner]);
+      });
+    });
+
     it('calls the listener for a request whose watch event was lost with a connection', async () => {
       const { mutex } = lock('lost-news');
       const { reach } = requests(mutex);

@@ -306,6 +306,18 @@ describe('a timeout error', () => {
     });
   });
 
+  it('names a job that has re-entered the lock and goes on as contention, too', async () => {
+    const job = lab.mutex.withLock(async () => {
+      await lab.mutex.withLock(() => undefined);
+      await lab.sleep(2 * learnMs);
+    });
+    await lab.sleep(learnMs / 2);
+    const error = await late(new InterProcessMutex(lab.client, lab.path).acquire({ timeoutMs: learnMs / 2 }));
+    expect(error).to.include({ reason: 'contention' });
+    expect(error.message).to.contain(': another job of this process').and.not.to.contain('forgotten');
+    await job;
+  });
+
   it('of a sticky lock behind three other clients has the reason contention', async () => {
     const sticky = new InterProcessMutex(lab.client, lab.path, { sticky: { idleMs: 0 } });
     const hold = await lab.theirs.acquire();

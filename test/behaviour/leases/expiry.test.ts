@@ -89,6 +89,14 @@ describe('a lease', () => {
     expect(signal.reason).to.include(expired);
   });
 
+  it('ends the hold also if the session has ended after it, in the same stall', async () => {
+    const hold = await lab.mutex.acquire({ leaseMs: 1_000 });
+    const { sessionTimeoutMs } = lab.client;
+    expect(afterStall(lab.client, 2 * sessionTimeoutMs, () => hold.loss)).to.include(expired);
+    expect(hold.signal.reason).to.include(expired);
+    await hold.release();
+  });
+
   it('ends the hold if a release notices the stall', async () => {
     const hold = await lab.mutex.acquire({ leaseMs: 5_000 });
     expect(await afterStall(lab.client, 5_000, () => hold.release())).to.equal('lost');
