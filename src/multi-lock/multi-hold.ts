@@ -203,8 +203,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   get loss(): LockLostError | undefined {
     if (this.#lease?.isOver) this.leaseEnded(this.#lease);
     if (this.#state.at !== 'open') return this.#state.loss;
-    // Each is judged now.
-    return this.holds.every((hold) => hold.isValid) ? undefined : this.#noticedLoss;
+    // Each is judged now, also behind one that was released.
+    return this.holds.filter((hold) => !hold.isValid).length > 0 ? this.#noticedLoss : undefined;
   }
 
   /** @internal */
