@@ -148,6 +148,19 @@ describe('an election', () => {
       await lab.queueReaches(0);
     });
 
+    it('with requeue runs each job in a lock context that leads: a campaign in the second one re-enters', async () => {
+      const election = ours();
+      const enough = new Error('enough');
+      const seen: boolean[] = [];
+      const job = async (term: Hold): Promise<void> => {
+        await using inner = await election.campaign({ timeoutMs: 1_000 });
+        seen.push(inner.isReentrant && inner.path === term.path);
+        if (seen.length === 2) throw enough;
+      };
+      expect(await rejection(election.lead(job, { requeue: true }))).to.equal(enough);
+      expect(seen).to.deep.equal([true, true]);
+    });
+
     it('with requeue leaves no listener on the signal, however many terms there were', async () => {
       const controller = new AbortController();
       let terms = 0;

@@ -133,6 +133,12 @@ describe('InterProcessMutex', () => {
       await hold?.release();
     });
 
+    it('writes the data of the call into its znode', async () => {
+      await using hold = await lab.mutex.tryAcquire({ data: Buffer.from('job 7') });
+      expect(hold?.isValid).to.equal(true);
+      expect((await lab.theirs.participants())[0]?.data.toString()).to.equal('job 7');
+    });
+
     it('writes nothing if the lock is held', async () => {
       const hold = await new InterProcessMutex(lab.client, lab.path).acquire();
       const before = hold.fencingToken;

@@ -67,6 +67,14 @@ describe('readers and writers', () => {
       expect(alone.fencingToken > 0n).to.equal(true);
     });
 
+    it('writes the data of the call into the reader’s znode', async () => {
+      const { rw } = pair('data');
+      await rw.writeLock.withLock(async () => {
+        await using reading = await rw.readLock.acquire({ data: Buffer.from('job 7') });
+        expect(await lab.observer.read(reading.path)).to.equal('job 7');
+      });
+    });
+
     it('by tryAcquire is refused at once while there is no connection', async () => {
       const { rw } = pair('try-in-outage');
       await rw.writeLock.withLock(async (writing) => {

@@ -366,6 +366,15 @@ describe('a sticky lock', () => {
     expect(await rival.tryAcquire()).to.equal(undefined);
   });
 
+  it('is taken while idle by a tryAcquire that writes the data of the call into its znode', async () => {
+    const mutex = sticky();
+    await idle(mutex);
+    const rival = new InterProcessMutex(lab.other, mutex.path);
+    await using hold = await rival.tryAcquire({ data: Buffer.from('job 7') });
+    expect(hold?.isValid).to.equal(true);
+    expect((await rival.participants()).map(({ data }) => data.toString())).to.deep.equal(['job 7']);
+  });
+
   it('can also be taken while idle if its driver uses names like those of leases', async () => {
     const mutex = new InterProcessMutex(lab.client, lab.path, { driver: leaseLike, sticky: { idleMs: 60_000 } });
     const rival = new InterProcessMutex(lab.other, lab.path, { driver: leaseLike });
