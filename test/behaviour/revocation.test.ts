@@ -497,6 +497,15 @@ describe('revocation', () => {
     }
   });
 
+  it('looks for the znode behind a sync, because its server may lag behind', async () => {
+    const { theirs } = lock('behind-a-sync');
+    await using hold = await theirs.acquire();
+    lab.proxy.clear();
+    await revoke(lab.client, hold.path);
+    const asked = lab.proxy.frames.filter(({ from, path }) => from === 'client' && path === hold.path);
+    expect(asked.map(({ op }) => op)).to.deep.equal(['sync', 'exists', 'setData']);
+  });
+
   it('requests revocation of a znode that may be written and not read', async () => {
     const { mutex } = lock('unreadable');
     await (await mutex.acquire()).release();

@@ -69,6 +69,20 @@ describe('a semaphore’s tryAcquire', () => {
     await lease?.release();
   });
 
+  it('writes nothing if its caller aborts while it counts the leases', async () => {
+    const controller = new AbortController();
+    const reason = new Error('changed my mind');
+    const counted = below('leases', answered('getChildren2'));
+    await (await semaphoreOf(lab.other, lab.path, 1).acquire()).release();
+    once(proxy, counted, () => (controller.abort(reason), 'pass'));
+    const trying = semaphoreOf(watched, lab.path, 1).tryAcquire({ signal: controller.signal });
+    expect(await rejection(trying)).to.equal(reason);
+    await proxy.seen(counted);
+    // The reply to this request follows the leases.
+    await semaphoreOf(watched, lab.path, 1).holders();
+    expect(writes()).to.deep.equal([]);
+  });
+
   it('does not overtake a client that holds the inner mutex, and has not taken its free lease yet', async () => {
     const gate = await semaphoreOf(lab.other, lab.path, 1).acquire();
     const first = semaphoreOf(lab.other, lab.path, 1).acquire();
