@@ -4,7 +4,7 @@ import { showByJson } from '../support/shown.js';
 import { LockLostError } from '../client/report/lock-lost-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
-import { abortHubs, newAborter } from '../support/abort-signal.js';
+import { abortHubs, abortReason, newAborter } from '../support/abort-signal.js';
 import { checkLeaseMs, type AcquireOptions } from '../mutex/acquire-options.js';
 import { GuardedTransaction } from '../mutex/transaction/guarded-transaction.js';
 import { HoldLease } from '../mutex/hold-lease.js';
@@ -293,7 +293,12 @@ const lost: ReleaseOutcome = 'lost';
 /** Does not judge the hold. */
 function noticedLossOf(hold: PartHold): LockLostError | undefined {
   if (hold instanceof Hold) return hold.isOpen ? undefined : hold.loss;
-  return hold.signal.aborted ? (hold.signal.reason as LockLostError) : undefined;
+  try {
+    return hold.signal.aborted ? (abortReason(hold.signal) as LockLostError) : undefined;
+  } catch {
+    // The signal of a lock from elsewhere may throw after a release. The other holds must end all the same.
+    return undefined;
+  }
 }
 
 /** Releases in reverse order, all in this step. Rejects with the first error after all have settled. */

@@ -94,8 +94,8 @@ export class ServerTraits {
       const kind = kindOf(each);
       inFlight.set(kind, kind === long ? Math.max(each.bytes, inFlight.get(kind) ?? 0) : 0);
     }
-    // Something else ends connections, so the ends were not in a row.
-    if (this.#suspect && !inFlight.has(this.#suspect.kind)) this.#suspect = undefined;
+    // Something else ends connections, or the suspect waits until it can go alone.
+    if (this.#suspect && !inFlight.has(this.#suspect.kind)) this.#tellsLess(usualWeight / 2);
     const earlier = this.#doubt;
     const again = [...inFlight].filter(([kind]) => earlier?.candidates.has(kind));
     const both = again.map(([kind, bytes]) => [kind, Math.min(bytes, earlier?.candidates.get(kind) ?? bytes)] as const);
@@ -144,9 +144,13 @@ export class ServerTraits {
 
   /** The last end tells half as much. */
   #halveLast(): void {
-    const suspect = this.#suspect;
-    if (suspect) this.#suspect = { ...suspect, evidence: suspect.evidence - this.#lastWeight / 2 };
+    this.#tellsLess(this.#lastWeight / 2);
     this.#lastWeight = 0;
+  }
+
+  #tellsLess(by: number): void {
+    const evidence = (this.#suspect?.evidence ?? 0) - by;
+    this.#suspect = this.#suspect && evidence > 0 ? { ...this.#suspect, evidence } : undefined;
   }
 
   /** A server answered the operation, whose request had this length. */

@@ -194,6 +194,27 @@ describe('the leaseMs', () => {
       const next = await new InterProcessMultiLock<PartHold>([custom, ...mutexes()]).acquire({ leaseMs: 600_000 });
       expect([await next.release(), released]).to.deep.equal(['released', ['custom', 'custom']]);
     });
+
+    it('ends the other holds also if the signal of a custom one throws, as after its release', async () => {
+      let isReleased = false;
+      const { signal } = new AbortController();
+      const custom = {
+        path: '/custom',
+        acquire: async (): Promise<PartHold> => ({
+          isValid: true,
+          get signal() {
+            if (isReleased) throw new Error('it was released');
+            return signal;
+          },
+          release: async () => ((isReleased = true), 'released'),
+        }),
+      };
+      const hold = await new InterProcessMultiLock<PartHold>([custom, ...mutexes()]).acquire({ leaseMs: 50 });
+      const loss = aborted(hold.signal);
+      await hold.holds[0]?.release();
+      expect(await loss).to.include(expired);
+      await free();
+    });
   });
 
   describe('of a sticky lock', () => {
