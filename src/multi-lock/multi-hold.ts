@@ -4,7 +4,7 @@ import { showByJson } from '../support/shown.js';
 import { LockLostError } from '../client/report/lock-lost-error.js';
 import { NotOwnedError } from '../internals/lock-errors.js';
 import type { ReleaseOutcome } from '../internals/grant.js';
-import { abortHubs, abortReason, newAborter } from '../support/abort-signal.js';
+import { abortHubs, newAborter } from '../support/abort-signal.js';
 import { checkLeaseMs, type AcquireOptions } from '../mutex/acquire-options.js';
 import { GuardedTransaction } from '../mutex/transaction/guarded-transaction.js';
 import { HoldLease } from '../mutex/hold-lease.js';
@@ -26,8 +26,6 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   readonly #released: () => void;
   readonly #releaseTimeoutMs: number | undefined;
   #state: MultiHoldState = { at: 'open' };
-  /** The first loss of a part that was noticed. The application may know it, so no later loss takes its place. */
-  #firstLoss: LockLostError | undefined;
   #aborter: AbortController | undefined;
   #lease: HoldLease | undefined;
   readonly #stops: (() => void)[] = [];
@@ -203,8 +201,8 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   get loss(): LockLostError | undefined {
     if (this.#lease?.isOver) this.leaseEnded(this.#lease);
     if (this.#state.at !== 'open') return this.#state.loss;
-    // Each is judged now, also behind one that was released.
-    return this.holds.filter((hold) => !hold.isValid).length > 0 ? this.#noticedLoss : undefined;
+    const lost = this.holds.find((hold) => !hold.isValid && hold.signal.aborted);
+    return this.#told ?? (lost?.signal.reason as LockLostError | undefined);
   }
 
   /** @internal */
@@ -220,7 +218,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
   leaseEnded({ leaseMs }: HoldLease): void {
     if (this.#state.at !== 'open') return;
     const loss =
-      this.#noticedLoss ??
+      this.#told ??
       new LockLostError(this.#paths, 'lease-expired', {}, `its lease of ${leaseMs} ms ended without a renewal`);
     this.#state = { at: 'expired', loss };
     // Nobody may release it.
@@ -237,9 +235,9 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
     this.#ours.find(({ isOpen }) => isOpen)?.leaseRenewed();
   }
 
-  get #noticedLoss(): LockLostError | undefined {
-    const told = this.#aborter?.signal.aborted === true ? (this.#aborter.signal.reason as LockLostError) : undefined;
-    return (this.#firstLoss ??= told ?? this.holds.map(noticedLossOf).find((loss) => loss !== undefined));
+  /** The loss that the application may know already. No later one takes its place. */
+  get #told(): LockLostError | undefined {
+    return this.#aborter?.signal.aborted === true ? (this.#aborter.signal.reason as LockLostError) : undefined;
   }
 
   get #releasedAgo(): string {
@@ -289,17 +287,6 @@ type MultiHoldState =
     };
 
 const lost: ReleaseOutcome = 'lost';
-
-/** Does not judge the hold. */
-function noticedLossOf(hold: PartHold): LockLostError | undefined {
-  if (hold instanceof Hold) return hold.isOpen ? undefined : hold.loss;
-  try {
-    return hold.signal.aborted ? (abortReason(hold.signal) as LockLostError) : undefined;
-  } catch {
-    // The signal of a lock from elsewhere may throw after a release. The other holds must end all the same.
-    return undefined;
-  }
-}
 
 /** Releases in reverse order, all in this step. Rejects with the first error after all have settled. */
 export async function releaseAll(holds: readonly PartHold[]): Promise<ReleaseOutcome> {

@@ -134,16 +134,11 @@ export class ServerTraits {
    */
   gaveNoSession(server: string): void {
     if (this.#suspect?.ends.some((end) => end.server === server)) this.#suspect = undefined;
-    this.#halveLast();
+    this.sessionExpired();
   }
 
   /** The servers had ended the session, which may have ended its last connection. */
   sessionExpired(): void {
-    this.#halveLast();
-  }
-
-  /** The last end tells half as much. */
-  #halveLast(): void {
     this.#tellsLess(this.#lastWeight / 2);
     this.#lastWeight = 0;
   }
