@@ -237,7 +237,7 @@ export class MultiHold<Part extends PartHold = PartHold> implements AsyncDisposa
 
   /** The loss that the application may know already. No later one takes its place. */
   get #told(): LockLostError | undefined {
-    return this.#aborter?.signal.aborted === true ? (this.#aborter.signal.reason as LockLostError) : undefined;
+    return this.#aborter?.signal.reason as LockLostError | undefined;
   }
 
   get #releasedAgo(): string {

@@ -1,5 +1,5 @@
 import { isUint8Array } from 'node:util/types';
-import { expected, expectDuration, expectOptions, expectSignal } from '../support/validate.js';
+import { expected, expectDuration, expectNumber, expectOptions, expectSignal } from '../support/validate.js';
 import { ownerData } from '../internals/znode/znode-data.js';
 import { checkRenewal } from './hold-lease.js';
 
@@ -74,11 +74,8 @@ export function checkAcquireOptions(
   alsoKnown: readonly string[] = [],
 ): AcquireOptions {
   const checked = expectOptions(what, options, [...waitNames, ...holdNames, 'data', ...alsoKnown]);
-  if ((checked.timeoutMs as unknown) === Infinity)
-    throw new RangeError(
-      `${expected('timeoutMs', 'a finite number of milliseconds ≥ 0', Infinity)}: ${withoutLimit(what)}`,
-    );
-  checkWait(checked);
+  const withoutLimit = what === 'tryAcquire' ? 'call acquire()' : 'leave it out';
+  checkWait(checked, `: ${withoutLimit} to wait without a limit`);
   checkLease(checked);
   checkReleaseTimeout(checked);
   const { data } = checked;
@@ -122,28 +119,18 @@ const bytesOrOwner = `${bytes}, or 'owner'`;
 
 /** @throws TypeError or RangeError unless `value` is a possible length of a lease */
 export function checkLeaseMs(option: string, value: unknown): asserts value is number {
-  if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 1', value));
-  if (!Number.isFinite(value) || value < 1)
-    throw new RangeError(
-      `${expected(option, 'a finite number of milliseconds ≥ 1', value)}${value === Infinity && option === 'leaseMs' ? ': leave it out to have no lease' : ''}`,
-    );
+  const advice = value === Infinity && option === 'leaseMs' ? ': leave it out to have no lease' : '';
+  expectNumber(option, value, 'a finite number of milliseconds ≥ 1', (ms) => ms >= 1 && ms < Infinity, advice);
 }
 
-function withoutLimit(what: string): string {
-  return what === 'tryAcquire' ? 'call acquire() to wait without a limit' : 'leave it out to wait without a limit';
-}
-
-function checkWait({ timeoutMs, signal }: WaitOptions): void {
-  if (timeoutMs !== undefined) expectDuration('timeoutMs', timeoutMs);
+function checkWait({ timeoutMs, signal }: WaitOptions, ifInfinite?: string): void {
+  if (timeoutMs !== undefined) expectDuration('timeoutMs', timeoutMs, ifInfinite);
   if (signal !== undefined) expectSignal('signal', signal);
 }
 
 function checkReleaseTimeout({ releaseTimeoutMs }: AcquireOptions): void {
-  if ((releaseTimeoutMs as unknown) === Infinity)
-    throw new RangeError(
-      `${expected('releaseTimeoutMs', 'a finite number of milliseconds ≥ 0', Infinity)}: leave it out to wait until the session’s deadline`,
-    );
-  if (releaseTimeoutMs !== undefined) expectDuration('releaseTimeoutMs', releaseTimeoutMs);
+  const ifInfinite = ': leave it out to wait until the session’s deadline';
+  if (releaseTimeoutMs !== undefined) expectDuration('releaseTimeoutMs', releaseTimeoutMs, ifInfinite);
 }
 
 function checkLease({ leaseMs, renewEveryMs }: AcquireOptions): void {

@@ -45,14 +45,13 @@ async function askFor(
   options: QueueOptions,
 ): Promise<Grant | undefined> {
   const deadline = lockDeadline(host, path, { timeoutMs: askMs });
-  const stop = call.onEnd((error) => deadline.end(error));
+  call.onEnd((error) => deadline.end(error));
   try {
     return await internals.acquire(deadline, options);
   } catch (error) {
     if (error instanceof LockTimeoutError) return undefined;
     throw error;
   } finally {
-    stop();
     deadline.dispose();
   }
 }

@@ -1,16 +1,17 @@
 import { printable, printableJson } from './printable.js';
 
-/** Throws a TypeError or RangeError that names the option, the value and the accepted values. */
-export function expectDuration(option: string, value: unknown): asserts value is number {
-  if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds ≥ 0', value));
-  if (!Number.isFinite(value) || value < 0)
-    throw new RangeError(expected(option, 'a finite number of milliseconds ≥ 0', value));
+/**
+ * Throws a TypeError or RangeError that names the option, the value and the accepted values.
+ *
+ * @param ifInfinite what to do instead of giving Infinity
+ */
+export function expectDuration(option: string, value: unknown, ifInfinite = ''): asserts value is number {
+  const advice = value === Infinity ? ifInfinite : '';
+  expectNumber(option, value, 'a finite number of milliseconds ≥ 0', (ms) => ms >= 0 && ms < Infinity, advice);
 }
 
 export function expectPositive(option: string, value: unknown): asserts value is number {
-  if (typeof value !== 'number') throw new TypeError(expected(option, 'a number of milliseconds > 0', value));
-  if (!Number.isFinite(value) || value <= 0)
-    throw new RangeError(expected(option, 'a finite number of milliseconds > 0', value));
+  expectNumber(option, value, 'a finite number of milliseconds > 0', (ms) => ms > 0 && ms < Infinity);
 }
 
 export function expectInteger(
@@ -19,9 +20,19 @@ export function expectInteger(
   { min, max = Infinity }: { readonly min: number; readonly max?: number },
 ): asserts value is number {
   const accepted = max === Infinity ? `an integer ≥ ${min}` : `a whole number from ${min} to ${max}`;
+  expectNumber(option, value, accepted, (number) => Number.isSafeInteger(number) && number >= min && number <= max);
+}
+
+/** @param accepted the text for the values that `isAccepted` accepts */
+export function expectNumber(
+  option: string,
+  value: unknown,
+  accepted: string,
+  isAccepted: (value: number) => boolean,
+  advice = '',
+): asserts value is number {
   if (typeof value !== 'number') throw new TypeError(expected(option, accepted, value));
-  if (!Number.isSafeInteger(value) || value < min || value > max)
-    throw new RangeError(expected(option, accepted, value));
+  if (!isAccepted(value)) throw new RangeError(expected(option, accepted, value) + advice);
 }
 
 export function expectOneOf<T extends string>(

@@ -9,8 +9,8 @@ import {
 
 describe('the options of an acquire', () => {
   const refused: [Record<string, unknown>, typeof TypeError | typeof RangeError, string][] = [
-    [{ leaseMs: '500' }, TypeError, 'Expected `leaseMs` to be a number of milliseconds ≥ 1, got "500"'],
-    [{ leaseMs: null }, TypeError, 'Expected `leaseMs` to be a number of milliseconds ≥ 1, got null'],
+    [{ leaseMs: '500' }, TypeError, 'Expected `leaseMs` to be a finite number of milliseconds ≥ 1, got "500"'],
+    [{ leaseMs: null }, TypeError, 'Expected `leaseMs` to be a finite number of milliseconds ≥ 1, got null'],
     [{ leaseMs: 0 }, RangeError, 'Expected `leaseMs` to be a finite number of milliseconds ≥ 1, got 0'],
     [{ leaseMs: 0.9 }, RangeError, 'Expected `leaseMs` to be a finite number of milliseconds ≥ 1, got 0.9'],
     [{ leaseMs: Infinity }, RangeError, 'Expected `leaseMs` to be a finite number of milliseconds ≥ 1, got Infinity'],
@@ -38,7 +38,7 @@ describe('the options of an acquire', () => {
     [
       { releaseTimeoutMs: '3000' },
       TypeError,
-      'Expected `releaseTimeoutMs` to be a number of milliseconds ≥ 0, got "3000"',
+      'Expected `releaseTimeoutMs` to be a finite number of milliseconds ≥ 0, got "3000"',
     ],
     [
       { releaseTimeoutMs: -1 },
@@ -87,7 +87,7 @@ describe('the options of an acquire', () => {
     );
     expect(() => checkTryOptions('500' as unknown as number)).to.throw(
       TypeError,
-      'Expected `timeoutMs` to be a number of milliseconds ≥ 0, got "500"',
+      'Expected `timeoutMs` to be a finite number of milliseconds ≥ 0, got "500"',
     );
   });
 

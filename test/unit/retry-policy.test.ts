@@ -134,12 +134,17 @@ describe('a retry policy refuses', () => {
       TypeError,
       'Unknown option `maxRetry` of exponentialBackoff: accepted are baseSleepMs, maxSleepMs, maxRetries',
     ],
-    ['no base', backoff({}), TypeError, 'Expected `baseSleepMs` to be a number of milliseconds ≥ 0, got undefined'],
+    [
+      'no base',
+      backoff({}),
+      TypeError,
+      'Expected `baseSleepMs` to be a finite number of milliseconds ≥ 0, got undefined',
+    ],
     [
       'a string as base',
       backoff({ baseSleepMs: '1' }),
       TypeError,
-      'Expected `baseSleepMs` to be a number of milliseconds ≥ 0, got "1"',
+      'Expected `baseSleepMs` to be a finite number of milliseconds ≥ 0, got "1"',
     ],
     ['a negative base', backoff({ baseSleepMs: -1 }), RangeError, `Expected \`baseSleepMs\` to be ${duration}, got -1`],
     [

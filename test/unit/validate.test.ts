@@ -33,7 +33,7 @@ describe('an option', () => {
     it(`that is ${text} where a number belongs is refused, and shown as that`, () => {
       expect(() => expectDuration('timeoutMs', value)).to.throw(
         TypeError,
-        `Expected \`timeoutMs\` to be a number of milliseconds ≥ 0, got ${text}`,
+        `Expected \`timeoutMs\` to be a finite number of milliseconds ≥ 0, got ${text}`,
       );
     });
 

@@ -8,7 +8,14 @@ import { defaultRetryPolicy, type RetryDecision, type RetryPolicy } from './retr
 import { checkSasl, type SaslOptions } from './sasl-options.js';
 import { checkTls, type TlsOptions } from './tls-options.js';
 import type { TlsSource } from '../../zookeeper/network/network.js';
-import { expected, expectDuration, expectMethod, expectOptions, expectSignal } from '../../support/validate.js';
+import {
+  expected,
+  expectDuration,
+  expectNumber,
+  expectMethod,
+  expectOptions,
+  expectSignal,
+} from '../../support/validate.js';
 
 /**
  * Options of {@link LockClient.connect}: a plain object, which is read once, at the call. A bad option is a TypeError
@@ -164,16 +171,14 @@ export function checkClientOptions(options: LockClientOptions = {}, isLazy = fal
  */
 function checkTickTime(value: unknown): asserts value is number {
   const accepted = `the servers' tickTime in milliseconds, at least ${shortestTickMs}`;
-  if (typeof value !== 'number') throw new TypeError(expected('tickTimeMs', accepted, value));
-  if (!Number.isFinite(value) || value < shortestTickMs) throw new RangeError(expected('tickTimeMs', accepted, value));
+  expectNumber('tickTimeMs', value, accepted, (ms) => ms >= shortestTickMs && ms < Infinity);
 }
 
 const shortestTickMs = 50;
 
 function checkSessionTimeout(value: unknown): asserts value is number {
   const accepted = `a number of milliseconds > 0 and at most ${longestTimeoutMs}; servers grant from 2 to 20 times their tickTime, by default 4000 to 40000`;
-  if (typeof value !== 'number') throw new TypeError(expected('sessionTimeoutMs', accepted, value));
-  if (!(value > 0 && value <= longestTimeoutMs)) throw new RangeError(expected('sessionTimeoutMs', accepted, value));
+  expectNumber('sessionTimeoutMs', value, accepted, (ms) => ms > 0 && ms <= longestTimeoutMs);
 }
 
 /** The protocol has 32 bits for the timeout. */

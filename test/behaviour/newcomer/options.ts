@@ -418,7 +418,7 @@ export const making: readonly Mistake[] = [
   ),
   mistake(
     'a sticky lock without idleMs',
-    ['TypeError', '`sticky.idleMs`', 'got undefined', 'a number of milliseconds ≥ 0'],
+    ['TypeError', '`sticky.idleMs`', 'got undefined', 'a finite number of milliseconds ≥ 0'],
     (at) => mutexOf(at, { sticky: {} }),
   ),
   mistake(
@@ -578,7 +578,7 @@ export const acquiring: readonly Mistake[] = [
   ),
   mistake(
     'acquire({ timeoutMs: "5s" })',
-    ['TypeError', '`timeoutMs`', 'got "5s"', 'a number of milliseconds ≥ 0'],
+    ['TypeError', '`timeoutMs`', 'got "5s"', 'a finite number of milliseconds ≥ 0'],
     acquire({ timeoutMs: '5s' }),
   ),
   mistake(

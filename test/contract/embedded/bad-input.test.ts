@@ -149,7 +149,7 @@ describe('EmbeddedZooKeeper.start', () => {
     ],
     [
       { containerCheckIntervalMs: 'often' },
-      /`containerCheckIntervalMs` to be a number of milliseconds > 0, got "often"/,
+      /`containerCheckIntervalMs` to be a finite number of milliseconds > 0, got "often"/,
     ],
     [{ version: '3.10' }, /`version` to be '3.8' or '3.9', got "3.10"/],
     [{ extendedTypesEnabled: 'yes' }, /`extendedTypesEnabled` to be true or false, got "yes"/],
