@@ -240,6 +240,15 @@ describe('hold.transaction()', () => {
       expect(await lab.observer.children(base)).to.deep.equal([]);
     });
 
+  it('counts no ephemeral znode whose create was refused before it was sent', async () => {
+    const { znodes } = lab.client.session;
+    const transaction = hold.transaction();
+    const tooLong = new Uint8Array(512 * 1_024 + 1);
+    expect(() => transaction.create(`${base}/e`, tooLong, { mode: 'ephemeral' })).to.throw(RangeError);
+    await transaction.create(`${base}/a`).commit();
+    expect(lab.client.session.znodes).to.equal(znodes);
+  });
+
   it('waits for the next connection of the session, and is sent there', async () => {
     await lab.disconnect();
     const committed = hold.transaction().create(`${base}/a`).commit();

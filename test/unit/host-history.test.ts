@@ -183,6 +183,15 @@ describe('a server that refuses the account', () => {
     expect(history.haveAllRefused).to.equal(true);
   });
 
+  it('counts for its own name, if another one was dialled since', () => {
+    const history = new HostHistory([name, 'other:2181']);
+    dial(history, { '10.0.0.1': 4 });
+    history.dial('other:2181', [{ address: '10.0.0.2', family: 4 }]);
+    refuse(history, '10.0.0.1');
+    history.refused('other:2181', new SaslRefusal('required'), '10.0.0.2');
+    expect(history.haveAllRefused).to.equal(true);
+  });
+
   it('no longer counts when its name stands for others', () => {
     const history = new HostHistory([name]);
     dial(history, { '10.0.0.1': 4 });

@@ -59,8 +59,9 @@ export class GuardedTransaction<Results extends readonly unknown[] = []> {
     this.#refuseParticipant(valid);
     const { aclFor, entriesOf } = this.#guard.host.options;
     const entries = acl === undefined ? aclFor(valid) : entriesOf(acl);
+    const part = createInTransaction(valid, copyOfData(data), entries, wireModes[mode], ttlMs);
     if (mode.startsWith('ephemeral')) this.#ephemerals += 1;
-    return this.#add('create', valid, createInTransaction(valid, copyOfData(data), entries, wireModes[mode], ttlMs));
+    return this.#add('create', valid, part);
   }
 
   /**

@@ -10,7 +10,6 @@ export class HostHistory {
   #names: readonly string[];
   readonly #failures = new Map<string, unknown>();
   readonly #lookups = new Map<string, Lookup>();
-  #dialled: Lookup = { known: [], refusing: new Set() };
   /** The latest attempts without an answer: true if a server accepted the connection. */
   #unanswered: boolean[] = [];
   /** The number of rounds, since the last connection, in which an attempt ran out of time. */
@@ -58,8 +57,7 @@ export class HostHistory {
 
   /** Begins an attempt to connect to `name`, which stands for these addresses; none if it is an IP address. */
   dial(name: string, addresses: readonly Address[]): void {
-    this.#dialled = { known: addresses, refusing: this.#lookups.get(name)?.refusing ?? new Set() };
-    this.#lookups.set(name, this.#dialled);
+    this.#lookups.set(name, { known: addresses, refusing: this.#lookups.get(name)?.refusing ?? new Set() });
   }
 
   /** The attempt took all of its time. */
@@ -81,7 +79,8 @@ export class HostHistory {
    */
   failed(name: string, error: unknown, refusing?: string): void {
     this.#failures.set(name, error);
-    if (refusing !== undefined) this.#dialled.refusing.add(refusing);
+    // By its name, because an attempt to move to this server may end while the next one of the list is dialled.
+    if (refusing !== undefined) this.#lookups.get(name)?.refusing.add(refusing);
   }
 
   /** The server of this attempt refused the account. Returns true if that was not its last failure already. */
