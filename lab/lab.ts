@@ -1,3 +1,4 @@
+import { hostOf } from '../src/client/lock-client.ts';
 import { systemSurroundings } from '../src/client/surroundings.ts';
 import { InterProcessMutex, LockClient, type LockClientOptions } from '../src/index.ts';
 import { CountedClock } from './counted-clock.ts';
@@ -193,10 +194,14 @@ class OpenLab implements Lab {
   async close(): Promise<void> {
     const clients = [...this.#clients];
     this.#clients.clear();
+    const waiting = clients.map(([client]) => hostOf(client).deadlines.size).filter((size) => size > 0);
     await Promise.all(clients.map(([client]) => client.close(closing)));
     await this.observer[Symbol.asyncDispose]();
     await this.#proxy?.close();
-    if (virtualMachine) for (const [, clock] of clients) clock.expectNoTimer();
+    if (!virtualMachine) return;
+    for (const [, clock] of clients) clock.expectNoTimer();
+    if (waiting.length > 0)
+      throw new Error(`Expected no call to wait at the end of the test, but the clients have deadlines: ${waiting}`);
   }
 
   async stopServer(): Promise<void> {

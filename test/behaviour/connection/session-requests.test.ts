@@ -41,6 +41,7 @@ describe('a session', () => {
       once(lab.proxy, sent('getData'), 'cut');
       const deadline = new Deadline(lab.client.host, path, errors, { mayWait: false });
       expect(await lab.client.session.ask(getData(path, false), deadline)).to.equal(undefined);
+      deadline.dispose();
       expect(questions()).to.equal(1);
     });
 
@@ -54,16 +55,18 @@ describe('a session', () => {
     it('answers undefined when it has ended, while a client asks its next session', async () => {
       await lab.observer.create(path);
       const { session } = lab.client;
+      const deadline = new Deadline(lab.client.host, path, errors, {});
       await lab.proxy.refuse();
       const [ofSession, ofClient] = [
         session.ask(getData(path, false)),
-        lab.client.host.sessions.ask(getData(path, false), new Deadline(lab.client.host, path, errors, {})),
+        lab.client.host.sessions.ask(getData(path, false), deadline),
       ];
       lab.proxy.cut();
       await lab.observer.endSession(lab.client);
       await lab.proxy.accept();
       expect(await ofSession).to.equal(undefined);
       expect(await ofClient).to.have.property('data');
+      deadline.dispose();
       expect(lab.client.session).not.to.equal(session);
     });
   });
