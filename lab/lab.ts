@@ -201,7 +201,9 @@ class OpenLab implements Lab {
     if (!virtualMachine) return;
     for (const [, clock] of clients) clock.expectNoTimer();
     if (waiting.length > 0)
-      throw new Error(`Expected no call to wait at the end of the test, but the clients have deadlines: ${waiting}`);
+      throw new Error(
+        `Expected no call to wait at the end of the test, but the clients have deadlines: ${waiting.join(', ')}`,
+      );
   }
 
   async stopServer(): Promise<void> {

@@ -127,6 +127,20 @@ describe('the traits of servers', () => {
     expect([end('createContainer', 'multi'), isAlone()]).to.deep.equal([undefined, true]);
   });
 
+  it('send a proof that was answered beside a request alone that was not, and blame the request at the next end', () => {
+    const isBeside = (name: string, isProof: boolean): boolean =>
+      traits.goesBeside({ name, isProof }, { name: 'setWatches', bytes: 0 });
+    for (const _ of [1, 2]) expect(end('setWatches', 'multi')).to.equal(undefined);
+    expect([isBeside('multi', true), isBeside('multi', false), isBeside('check', true)]).to.deep.equal([
+      true,
+      false,
+      false,
+    ]);
+    expect(end('setWatches', 'multi')).to.equal('setWatches');
+    traits.answered('setWatches', 0);
+    expect(isBeside('multi', true)).to.equal(false);
+  });
+
   it('blame nothing for an earlier end if it was answered since', () => {
     expect(end('create2', 'sync')).to.equal(undefined);
     traits.answered('sync', 0);

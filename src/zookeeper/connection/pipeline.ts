@@ -62,7 +62,7 @@ export class Pipeline implements LinkUser {
   /** If the server has passed a request over: that one. */
   get unanswered(): SentRequest[] {
     const suspects = this.#hasPassedOver ? this.#unanswered.slice(0, 1) : this.#unanswered;
-    return suspects.map(({ operation: { name }, bytes }) => ({ name, bytes }));
+    return suspects.map(sentOf);
   }
 
   /** How the server treated the request that ends the connection, if it showed that. */
@@ -230,7 +230,7 @@ export class Pipeline implements LinkUser {
     if (inFlight.length >= this.#window.size) return false;
     if (!traits.isCareful) return true;
     if (traits.goesAlone(operation)) return inFlight.length === 0 && this.#ping === undefined;
-    return !inFlight.some((each) => traits.goesAlone(each.operation));
+    return inFlight.every((each) => !traits.goesAlone(each.operation) || traits.goesBeside(operation, sentOf(each)));
   }
 
   #pinged(): void {
@@ -378,6 +378,10 @@ export interface PipelineListener extends Pick<ConnectionListener, 'answered' | 
   refused(why: SaslRefusal): void;
   chunkRead(): void;
   ended(pipeline: Pipeline, error: Error | undefined): void;
+}
+
+function sentOf({ operation: { name }, bytes }: Call): SentRequest {
+  return { name, bytes };
 }
 
 const nobody = (): void => {};

@@ -87,6 +87,14 @@ export class ServerTraits {
     return candidates !== undefined && (candidates.has(name) || (kind === 'write' && candidates.has(long)));
   }
 
+  /**
+   * True if a request may be sent beside one that goes alone. A proof that servers have answered may, if they have never
+   * answered the other one: that is blamed all the same, and a hold must not be lost for want of a round trip.
+   */
+  goesBeside({ name, isProof }: Pick<Operation<unknown>, 'name' | 'isProof'>, alone: SentRequest): boolean {
+    return isProof === true && this.#answered.has(name) && !this.#isKnown(alone);
+  }
+
   /** If a kind of request ends connections, it was in flight at each of these ends. Of long requests, it is the longest. */
   #endedAmbiguously(requests: readonly SentRequest[]): void {
     const inFlight = new Map<string, number>();

@@ -58,7 +58,8 @@ if (virtualMachine) {
     // 100 ms: 1,125 ms together. The first write on the last connection is a proof, one round trip later. So no proof can
     // arrive within 1,255 ms, and a hold has 950 to 1,750: its proofs become known 1,850 ms after they were sent (a third
     // of the timeout and four round trips), one every 800 ms, and the deadline is 3,600 ms. A third of the holds is lost
-    // whatever the client does. Two cuts in a row say that the address may be bad: the dead one gets 173 ms.
+    // whatever the client does. Two cuts in a row say that the address may be bad: the dead one gets 173 ms. They also say
+    // that the servers may not know SetWatches, but its answer is not waited for before the proof.
     it('keeps a hold in three cuts, each right behind the new connection, if another address of its name is dead', () =>
       onFreshPorts(1, async ([port = 0]) => {
         roundTripIs(130);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { InterProcessMutex, type ConnectionState, type Hold } from '../../../src/index.ts';
 import { labOfEachTest } from '../../../lab/lab.ts';
-import { sent } from '../../../lab/proxy/frame-matches.ts';
+import { answered, sent } from '../../../lab/proxy/frame-matches.ts';
 import type { Op } from '../../../lab/proxy/zk-proxy.ts';
 import { testPath } from '../../../lab/test-path.ts';
 import { rejection } from '../../../lab/until.ts';
@@ -156,6 +156,24 @@ describe('FIELD A4: at a server that closes the connection at', function () {
       await lab.observer.remove(hold.path);
       await lab.sleep(10);
       expect(hold.isValid).to.equal(false);
+    });
+  });
+
+  describe('setWatches by chance, twice,', () => {
+    it('the proof of a hold does not wait for its answer on the third connection', async () => {
+      await using _hold = await lab.mutex.acquire(limit);
+      await lab.sleep(sessionTimeoutMs);
+      lab.proxy.clear();
+      let asked = 0;
+      lab.proxy.on((frame) => (sent('setWatches')(frame) && (asked += 1) < 3 ? 'cut' : undefined));
+      lab.proxy.cut();
+      await lab.proxy.seen(answered('setWatches'));
+      const ops = lab.proxy.frames.map(({ from, op }) => `${op} of the ${from}`);
+      expect(ops.slice(ops.lastIndexOf('setWatches of the client'))).to.deep.equal([
+        'setWatches of the client',
+        'multi of the client',
+        'setWatches of the server',
+      ]);
     });
   });
 
