@@ -6,6 +6,7 @@ import { gate } from '../../lab/gate.ts';
 import { labOfEachTest } from '../../lab/lab.ts';
 import { testPath } from '../../lab/test-path.ts';
 import { aborted, rejection, until } from '../../lab/until.ts';
+import { proxiedTripMs } from '../../lab/world.ts';
 
 const sessionTimeoutMs = 4_000;
 
@@ -48,7 +49,14 @@ describe('between a request and its reply', () => {
       'the session must prove itself before a grant',
       () => lab.client.session.deadline - systemClock.now() < sessionTimeoutMs / 4,
     );
+    // The proof is the first write on a new connection, which may overtake the answer that shows the mark.
+    const read = gate();
+    once(lab.proxy, from('client', 'connect'), { delayUntil: read.opened });
+    lab.proxy.clear();
     created.open();
+    await lab.proxy.seen(from('server', 'getData'));
+    await lab.sleep(proxiedTripMs);
+    read.open();
     await using hold = await acquiring;
     expect(hold.path).not.to.contain(name);
     await until(
