@@ -88,8 +88,9 @@ export class ServerTraits {
   }
 
   /**
-   * True if a request may be sent beside one that goes alone. A proof that servers have answered may, if they have never
-   * answered the other one: that is blamed all the same, and a hold must not be lost for want of a round trip.
+   * True if a request may be sent beside one that goes alone: a proof, if servers have answered proofs and never the other
+   * request. At the end of the connection, the other request is blamed all the same. If the proof waited for its answer, a
+   * hold could be lost.
    */
   goesBeside({ name, isProof }: Pick<Operation<unknown>, 'name' | 'isProof'>, alone: SentRequest): boolean {
     return isProof === true && this.#answered.has(name) && !this.#isKnown(alone);
